@@ -5,14 +5,14 @@ import { printLine, seconds } from './archive-records.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 
-/** Makes a process write its resource usage to descriptor 3. */
+/** JavaScript module that makes a process write its resource usage to file descriptor 3. */
 const TELL_USAGE =
   'data:text/javascript,import{writeSync}from"node:fs";import{isMainThread}from"node:worker_threads";' +
   'if(isMainThread)process.on("exit",()=>writeSync(3,JSON.stringify(process.resourceUsage())))'
 
 /**
- * Runs one of our programs to its end and prints its output and resource usage. Returns its milliseconds. Throws if
- * it failed.
+ * Runs one of our programs to its end and prints its output and resource usage. Returns the duration in milliseconds.
+ * Throws if the program failed.
  */
 export async function runChild(
   what: string,

@@ -4,15 +4,15 @@ import { formatId, type Uuid } from '../src/proof/ids.ts'
 import { describeMs, printLine } from './archive-records.ts'
 
 const READS = 500
-/** Most pieces that are read. Tens of millions of records have thousands of pieces. */
+/** Maximum number of pieces that are read. Tens of millions of records have thousands of pieces. */
 const PIECES_MAX = 300
 
 const OPERATIONS = ['record', 'proof'] as const
 type Operation = (typeof OPERATIONS)[number]
 
 /**
- * SQL: a record of each chunk, and the records with an entry of their own. `has_left`: their content is no longer in
- * Postgres.
+ * SQL query: the first record of each chunk, and all records with an entry of their own. `has_left`: true if the
+ * record's content is no longer in Postgres.
  */
 const RECORDS = `(
   select ledger_id, seq, first_record_id as id, content is null as has_left from tallystick.batch_chunks
@@ -32,7 +32,10 @@ export async function readFromPostgres(client: Tallystick, database: pg.Client):
   describe('from Postgres', tookMs)
 }
 
-/** Reads two random records from each of some pieces. The first read fetches the piece; the second finds it fetched. */
+/**
+ * Reads two random records from each of up to `PIECES_MAX` pieces. The server fetches the piece for the first read, and
+ * has the piece already at the second read.
+ */
 export async function readFromArchive(client: Tallystick, database: pg.Client): Promise<void> {
   const { rows } = await database.query<{ ids: Uuid[] }>(
     `select ids from (select * from tallystick.archive_pieces order by random() limit ${PIECES_MAX}) p
@@ -47,7 +50,8 @@ export async function readFromArchive(client: Tallystick, database: pg.Client): 
   const first = { record: [] as number[], proof: [] as number[] }
   const again = { record: [] as number[], proof: [] as number[] }
   for (const [i, { ids }] of rows.entries()) {
-    // Alternates, because the second operation finds what the first has read.
+    // The server fetches a piece only for the first read of the piece. The two operations therefore take turns as the
+    // first read.
     const operation = OPERATIONS[i % 2]!
     first[operation].push(await time(client, operation, ids[0]!))
     for (const repeated of OPERATIONS) again[repeated].push(await time(client, repeated, ids[1]!))

@@ -5,15 +5,15 @@ const CLIENTS = 8
 
 export type Writing = {
   readonly records: number
-  /** Records per request; 1: each record has its own request. */
+  /** Number of records per request. With 1, each record has its own request. */
   readonly batch: number
-  /** Records due per second; null: each client sends its next request after the answer. */
+  /** Number of records due per second. With null, each client sends its next request after the last answer. */
   readonly rate: number | null
 }
 
 /**
- * Returns the milliseconds of each request. They count from sending or, with a rate, from the time when the request
- * was due. Waiting for a free client therefore counts.
+ * Writes the records and returns the milliseconds of each request. Without a rate, the time starts when the request is
+ * sent. With a rate, it starts when the request is due, so it includes the wait for a free client.
  */
 export async function writeRecords(
   client: Tallystick,
@@ -40,7 +40,7 @@ function items(count: number) {
   return Array.from({ length: count }, () => ({ type: 'generic/1', payload: payload() }) as const)
 }
 
-/** 400 bytes, as for other figures (docs/BENCHMARKS.md). */
+/** Returns a payload of 400 bytes, the same size as in the other benchmarks (docs/BENCHMARKS.md). */
 function payload() {
   return {
     tool: 'search',

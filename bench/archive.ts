@@ -1,15 +1,15 @@
 /*
  * npm run bench -- archive [--records 100000] [--batch 1000] [--rate R] [--no-restore] [--embedded]
  *
- * Takes a ledger with an archive in a directory from its first record to its restore:
+ * Runs a ledger with an archive in a directory, from its first record to its restore:
  *
- * 1. Writes `--records` in batches of `--batch` (1: single records) while the worker archives them. Eight clients
- *    write as fast as they can, or at `--rate` records a second.
- * 2. Removes their content from Postgres. Records and proofs are read before and after.
+ * 1. Writes `--records` in batches of `--batch` (1: single records) while the worker archives them. Eight clients write
+ *    as fast as they can, or at `--rate` records a second.
+ * 2. Removes the records' content from Postgres. Records and proofs are read before and after the removal.
  * 3. Verifies the archive as `tallystick verify --archive` does, without and with keys.
  * 4. Restores the ledger into another database.
  *
- * `DATABASE_URL`, an owner's URL, names the Postgres. The default is a temporary one on this machine's disk.
+ * `DATABASE_URL`, an owner's URL, names the Postgres. The default is a temporary Postgres on this machine's disk.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
@@ -153,7 +153,7 @@ async function until(sql: string): Promise<void> {
   while (!(await database.query(sql)).rows[0]?.done) await sleep(LOOK_EVERY_MS)
 }
 
-/** Returns a function that prints the CPU time of the processes from now on. */
+/** Returns a function that prints the CPU time per record that the processes have used since this call. */
 function startCpu(worker: ProductProcess): (when: string) => void {
   const processes = { server: system.servers.map(({ pid }) => pid), worker: [worker.pid] }
   const take = () => takeCpuSnapshot({ processes, postmaster: postgres.postmaster }).seconds

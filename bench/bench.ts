@@ -14,16 +14,19 @@ import { type Deployment, deploy, type System, startSystem } from './system.ts'
 import { auditLedgers, readStateBefore } from './watch/audit.ts'
 import { type CpuSnapshot, cpuBetween, takeCpuSnapshot } from './watch/cpu.ts'
 
-/** Share of the highest closed-loop rate. A system runs below its ceiling, so its latency is measured there. */
+/**
+ * Arrival rate as a share of the highest closed-loop rate. Latency is measured at this rate, because a real system runs
+ * below its ceiling.
+ */
 const ARRIVAL_SHARE = 0.8
 const BACKLOG_SECONDS = 5
-/** Enough connections that no request waits for one: each is sent when it is due. */
+/** Number of connections in overload phases: so many that each request is sent when it is due. */
 const OVERLOAD_CONNECTIONS = 1_024
 const LATENCY_SHARES = [0.1, 0.2, 0.5, 0.8, 0.9, 0.95]
 const OVERLOAD_SHARES = [1.5, 2, 4, 10]
 const SHARE_WARM_UP_MS = 2_000
 /**
- * Load straight after an overload. Within a second the server accepts everything again, so the warm-up is one second.
+ * Load directly after an overload. Within a second the server accepts all requests again, so the warm-up is one second.
  */
 const RECOVERY = { share: 0.5, warmUpMs: 1_000 }
 
@@ -132,7 +135,8 @@ function arrivalAt(share: number, ceiling: number, connections: number): PhasePl
 }
 
 /**
- * Runs the first phase. Later phases are shares of its rate, unless a rate is given, which makes two runs comparable.
+ * Runs the first phase at full speed and returns its rate as the ceiling. Later phases run at shares of the ceiling. If
+ * the options contain a rate, that rate is the ceiling, so that two runs can be compared.
  */
 async function runCeiling(phases: Phase[], database: Database, system: System, options: Options) {
   const run = async (plan: PhasePlan, warmUpMs: number) => {
@@ -178,7 +182,7 @@ function announce(name: string, { servers }: System): void {
   log(`… ${name}, ${servers.length} API process${servers.length === 1 ? '' : 'es'}`)
 }
 
-/** Seed of each phase, so that no idempotency key repeats on one ledger. */
+/** Returns a different seed for each phase, so that no idempotency key repeats on one ledger. */
 function seedOf(phases: readonly Phase[], options: Options): number {
   return options.seed * 1000 + phases.length
 }

@@ -3,7 +3,10 @@ import { runLoad } from './load/load.ts'
 import type { Options } from './options.ts'
 import { printTable } from './table.ts'
 
-/** Most CPU time of the generator per request. Above this, the generator takes CPU from the server that it measures. */
+/**
+ * Maximum CPU time of the generator per request, in µs. Above this, the generator takes CPU from the server that it
+ * measures.
+ */
 const MICROS_PER_REQUEST_MAX = 16
 
 /** Runs the load generator against a server that does nothing. Returns false if the generator costs too much. */

@@ -11,7 +11,7 @@ import { findPostmaster } from './watch/cpu.ts'
 export type Database = {
   readonly ownerUrl: string
   readonly postgres: string
-  /** Process id of the postmaster. null: Postgres is on another machine, or not visible from here. */
+  /** Process id of the postmaster, or null if Postgres is on another machine or its process is not visible. */
   readonly postmaster: number | null
   /** Directory of Postgres' WAL, or a folder for temporary files if this process cannot write there. */
   readonly walDirectory: string
@@ -21,12 +21,13 @@ export type Database = {
   close(): Promise<void>
 }
 
-/** The reference load opens as many connections as the load itself. */
+/** `max_connections` of our own Postgres. The reference load opens as many connections as the load itself. */
 const OWN_MAX_CONNECTIONS = 400
 
 /**
- * Opens a database for this run: on the Postgres of `DATABASE_URL`, or on a temporary Postgres of our own. The latter
- * uses the system's binaries, which are built for its processor, or else the embedded ones.
+ * Opens a database for this run: on the Postgres of `DATABASE_URL`, or on a temporary Postgres of our own. Our own
+ * Postgres uses the binaries that the system has, which are built for this processor. If the system has none, it uses
+ * the embedded binaries.
  */
 export async function openDatabase(
   options: { databaseUrl: string | undefined; embedded: boolean },
@@ -83,7 +84,7 @@ async function openGiven(databaseUrl: string): Promise<Database> {
     async close() {
       for (const url of made)
         await execute(databaseUrl, `drop database ${new URL(url).pathname.slice(1)} with (force)`)
-      // Logins belong to the whole cluster. The logins that this run created are dropped with the database.
+      // Logins belong to the whole cluster. If this run created the logins, they are dropped with the database.
       if (logins === 0)
         await execute(databaseUrl, `drop role if exists ${DEFAULT_LOGINS.api}, ${DEFAULT_LOGINS.worker}`)
     },
@@ -118,7 +119,7 @@ function writable(directory: string | null): string | null {
   }
 }
 
-/** Returns the number of rows. */
+/** Executes a statement and returns the number of rows. */
 async function execute(databaseUrl: string, statement: string): Promise<number> {
   return withClient(databaseUrl, async (client) => (await client.query(statement)).rowCount ?? 0)
 }

@@ -2,7 +2,7 @@ import { withClient } from '../src/db/connect/client.ts'
 import { parseId } from '../src/proof/ids.ts'
 import type { Side } from './pair.ts'
 
-/** A ledger in a database that its owner may read. */
+/** A ledger, with the owner's URL of its database. */
 export type LedgerIn = Pick<Side, 'name' | 'ownerUrl' | 'ledger'>
 
 /* Reads both chains from their databases, so that no server spends CPU on this. */
@@ -14,8 +14,8 @@ export type LedgerIn = Pick<Side, 'name' | 'ownerUrl' | 'ledger'>
 export type Received = { readonly remoteSeq: number; readonly leaf: string; readonly lagMs: number }
 
 /**
- * Lists the entries that the receiver has received. `from`: the receiver's seq at which the list begins. Throws if
- * the sender's chain lacks a received entry.
+ * Lists the entries that the receiver has received. `from`: the receiver's seq at which the list begins. Throws if a
+ * received entry is not in the sender's chain.
  */
 export async function listReceived(sender: LedgerIn, receiver: LedgerIn, from = 0): Promise<Received[]> {
   const received = await query<{ remoteSeq: number; leaf: string; ms: number }>(
@@ -40,7 +40,7 @@ export async function listReceived(sender: LedgerIn, receiver: LedgerIn, from = 
   })
 }
 
-/** Counts the home's entries about shared records, without the entries of the guest's offers. */
+/** Counts the home's entries that are steps of shared records. Entries about the guest's offers are not counted. */
 export async function countShared(home: LedgerIn): Promise<number> {
   const [row] = await query<{ entries: number }>(
     home,
@@ -62,7 +62,7 @@ export async function countOffers(
   return row!
 }
 
-/** Counts rows that must not exist. */
+/** Counts rows that exist only after a fault: dead letters and forks. */
 export async function countFaults(
   side: LedgerIn,
 ): Promise<{ readonly deadLetters: number; readonly forks: number }> {

@@ -5,14 +5,17 @@ import { type LatencySummary, makeLatencies, summarize } from '../cli/preflight/
 
 export type FsyncLatencies = {
   readonly directory: string
-  /** fdatasync after each 8 KiB append: the cost of a growing file. */
+  /** Latency of fdatasync after each append of 8 KiB. It includes the cost of a growing file. */
   readonly append: LatencySummary
-  /** fdatasync within a file of its final size, as Postgres writes a recycled WAL file. */
+  /**
+   * Latency of fdatasync after each overwrite in a file that does not grow, as when Postgres writes a recycled WAL
+   * file.
+   */
   readonly overwrite: LatencySummary
 }
 
 const PAGE_BYTES = 8192
-/** Pages appended, and pages overwritten. A slow disk gets fewer, but at least `PAGES_MIN`. */
+/** Number of pages appended, and of pages overwritten. A slow disk gets fewer pages, but at least `PAGES_MIN`. */
 const PAGES = 300
 const PAGES_MIN = 20
 const PASS_MS_MAX = 2_000

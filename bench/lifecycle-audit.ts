@@ -4,7 +4,10 @@ import type { Phase } from './phase.ts'
 import type { System } from './system.ts'
 
 export type LifecycleAudit = {
-  /** Records that a client saw accepted, and records that it gave up. A record that was given up may have any state. */
+  /**
+   * Number of records that a client saw accepted. `abandoned`: number of records that a client gave up; such a record
+   * may have any state.
+   */
   readonly complete: number
   readonly abandoned: number
   readonly states: Readonly<Record<string, number>>
@@ -16,8 +19,8 @@ export type LifecycleAudit = {
 }
 
 /**
- * Audits lifecycles. A record that clients saw accepted must be accepted, by one entry of each kind. Every other
- * record was given up.
+ * Audits lifecycles. Every record that a client saw accepted must be accepted, by one entry of each kind. Every record
+ * that is not accepted must be one that a client gave up.
  */
 export async function auditLifecycles(
   ownerUrl: string,

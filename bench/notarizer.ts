@@ -7,7 +7,7 @@ import { watchWindow } from './watch/window.ts'
 
 type Kind = Pick<NotarizerPlan, 'spool' | 'inFlightMax'> & { readonly name: string }
 
-/** Notarizers that are compared with the first phase of the same session, in which a load generator only sends. */
+/** Kinds of notarizers. They are compared with the first phase of the session, in which a load generator only sends. */
 export const NOTARIZERS: readonly Kind[] = [
   { name: 'notarizer', spool: false, inFlightMax: 1 },
   { name: 'notarizer, spool', spool: true, inFlightMax: 1 },

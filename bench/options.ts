@@ -16,15 +16,15 @@ type Scenario = (typeof SCENARIOS)[number]
 
 export type Options = {
   readonly scenario: Scenario
-  /** Numbers of API processes: one round of the scenario for each. */
+  /** Numbers of API processes. The scenario runs one round for each number. */
   readonly servers: readonly number[]
   readonly connections: readonly number[]
   readonly shares: readonly number[] | null
   readonly durationMs: number
   readonly warmUpMs: number
   /**
-   * Requests/s of the arrival-rate phase, and the ceiling of latency and overload. null: 80 % of the highest
-   * closed-loop rate of the round, and that rate itself.
+   * Requests/s of the arrival-rate phase, and the ceiling of the latency and overload scenarios. With null, the ceiling
+   * is the round's highest closed-loop rate, and the arrival-rate phase runs at 80 % of the ceiling.
    */
   readonly perSecond: number | null
   readonly arrival: boolean
@@ -34,7 +34,7 @@ export type Options = {
   readonly idempotencyKeys: boolean
   readonly seed: number
   readonly worker: boolean
-  /** Runs a witness that cosigns, and a monitor that reads the tiles. */
+  /** If true, runs a witness that cosigns, and a monitor that reads the tiles. */
   readonly watched: boolean
   readonly reference: boolean
   readonly embedded: boolean
@@ -105,7 +105,7 @@ export function parseOptions(args: readonly string[]): Options {
   return options
 }
 
-/** Option for the connections of a scenario; default: `--connections`. */
+/** Name of the option that sets a scenario's number of connections. All other scenarios use `--connections`. */
 const CONNECTIONS_OPTION: { readonly [S in Scenario]?: 'producers' | 'clients' } = {
   batch: 'producers',
   notarizer: 'producers',

@@ -20,7 +20,7 @@ export type Phase = {
   readonly samplesChecked: number
   readonly firstFailure: string | null
   readonly profiles: readonly ProfileSummary[]
-  /** Where the time of a request went, by the server's metrics: mean ms, warm-up included. */
+  /** Mean time in ms of each step of a request, from the server's metrics. Includes the warm-up. */
   readonly steps?: RequestSteps
   readonly lifecycle?: LifecycleFigures
 }

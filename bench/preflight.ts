@@ -6,7 +6,7 @@ import { withClient } from '../src/db/connect/client.ts'
 import type { Database } from './database.ts'
 import { type FsyncLatencies, measureFsync } from './fsync.ts'
 
-/** Latencies in nanoseconds. Commits are measured as in `tallystick preflight` (docs/operate/settings.md#preflight). */
+/** Latencies in nanoseconds. Commits are measured as by `tallystick preflight` (docs/operate/settings.md#preflight). */
 export type Preflight = {
   readonly machine: {
     readonly cpu: string
@@ -19,7 +19,7 @@ export type Preflight = {
   readonly fsync: FsyncLatencies
 } & Commits
 
-/** Measures, before a run, the facts about database and machine that its figures depend on. */
+/** Measures properties of database and machine on which the figures depend. Runs before the benchmark. */
 export async function inspectDatabase({ ownerUrl, walDirectory, postgres }: Database) {
   return withClient(ownerUrl, async (client) => {
     const preflight = await measurePreflight(client, walDirectory)
@@ -32,7 +32,7 @@ export async function inspectDatabase({ ownerUrl, walDirectory, postgres }: Data
   })
 }
 
-/** `directory`: where Postgres writes its WAL. */
+/** `directory`: folder in which Postgres writes its WAL. */
 async function measurePreflight(client: pg.ClientBase, directory: string): Promise<Preflight> {
   return {
     machine: {
@@ -49,8 +49,8 @@ async function measurePreflight(client: pg.ClientBase, directory: string): Promi
 }
 
 /**
- * Throws if the disk is so slow that a throughput would measure the disk and not the program. The flush is measured
- * by commits, so it counts even if Postgres' disk is on another machine.
+ * Throws if the disk is so slow that the benchmark would measure the disk and not the program. The flush time is
+ * measured by commits, so the check also works if Postgres' disk is on another machine.
  */
 export function checkGate({ flush }: Pick<Preflight, 'flush'>, gateMs: number, force: boolean): void {
   if (flush.p50 / 1e6 <= gateMs || force) return

@@ -78,7 +78,7 @@ function printRefusals(phases: readonly Phase[]): void {
       ...[refusals.p50, refusals.p90, refusals.p99, refusals.p999, refusals.max].map(inMs),
     ]),
   ])
-  // Leaves out the time for which the generator had no free connection.
+  // The times in this table start when a request is sent. They do not include its wait for a free connection.
   printTable([
     ['ms from sending', 'accepted: p50', 'p99', 'refused: p50', 'p99', 'max'],
     ...refusing.map(({ name, load: { service, refusalsService } }) => [
@@ -104,7 +104,7 @@ function printSteps(phases: readonly Phase[]): void {
 
 const ACCOUNTS = ['server', 'postgres', 'worker', 'load', 'interrupts', 'others']
 
-/** Prints average cores in use, and the same as µs per record. */
+/** Prints the average number of cores in use, and the CPU time per record in µs. */
 function printCpu(phases: readonly Phase[]): void {
   const perRecord = (phase: Phase, name: string) => {
     const cores = phase.cpu[name] ?? 0

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ProductProcess } from '../test/system/deployment/product-process.ts'
 
-/** Self time of one process within the measured window, largest first. */
+/** Self times of one process's functions within the measured window, largest first. */
 export type ProfileSummary = {
   readonly process: string
   readonly file: string
@@ -22,8 +22,8 @@ const SAMPLING_INTERVAL_US = 500
 const FUNCTIONS_MAX = 40
 
 /**
- * Profiles a process through its inspector during the measured window only. A profile of its whole life would be half
- * start-up.
+ * Profiles a process through its inspector, only during the measured window. In a profile of the whole process, half of
+ * the time would be the start.
  */
 export async function profileWindow(child: ProductProcess, outDir: string): Promise<ProfiledWindow> {
   const address = await child.inspector
@@ -60,7 +60,10 @@ export async function evaluate(child: ProductProcess): Promise<(expression: stri
 
 type CallFrame = { readonly functionName: string; readonly url: string; readonly lineNumber: number }
 
-/** The needed members of V8's format: one sample per time delta (µs), each the id of a node. */
+/**
+ * Members of V8's profile format that the benchmark reads. Each sample is the id of a node and has one time delta in
+ * µs.
+ */
 type CpuProfile = {
   readonly nodes: readonly {
     readonly id: number
@@ -94,7 +97,10 @@ export function summarizeProfile(
   return { groups: lines(groups), functions: lines(functions).slice(0, FUNCTIONS_MAX) }
 }
 
-/** C++ code has no URL: it counts for the JavaScript function that called it. */
+/**
+ * Finds the JavaScript function for each node. A frame without a URL is C++ code, and counts for the function that
+ * called it.
+ */
 function findOwners(profile: CpuProfile): Map<number, { frame: CallFrame; owner: CallFrame }> {
   const parents = new Map<number, number>()
   for (const node of profile.nodes) for (const child of node.children ?? []) parents.set(child, node.id)
@@ -108,7 +114,7 @@ function findOwners(profile: CpuProfile): Map<number, { frame: CallFrame; owner:
   )
 }
 
-/** First match wins. */
+/** Groups of code by path. The first match counts. */
 const GROUPS: readonly [string, RegExp][] = [
   ['pg', /node_modules\/pg/],
   ['signing and hashing', /sodium-native|\/src\/signing\/|node:internal\/crypto/],

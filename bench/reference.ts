@@ -70,8 +70,7 @@ async function connectAll(plan: ReferencePlan): Promise<pg.Client[]> {
 }
 
 /**
- * Measures the same Postgres without Tallystick: unsigned one-row inserts of the same payload, each its own
- * transaction. They use as many connections, and the same driver with binary parameters. There is no HTTP and no
- * chain.
+ * Measures the same Postgres without Tallystick, without HTTP and without a chain. Inserts one unsigned row with the
+ * same payload per transaction. Uses the same number of connections, and the same driver with binary parameters.
  */
 export const runReference = makeJob(import.meta.url, insertRows)

@@ -17,7 +17,7 @@ export type Round = {
   readonly lifecycles: LifecycleAudit | null
 }
 
-/** Report for bench/results, with everything that is needed to judge its figures. */
+/** Report for bench/results, with all that is needed to judge its figures. */
 export type Report = {
   readonly scenario: string
   readonly startedAt: string
@@ -31,7 +31,7 @@ export type Report = {
   readonly rounds: readonly Round[]
 }
 
-/** Returns the commit, marked if the product's source differs from it. */
+/** Returns the short hash of the commit. Appends `-modified` if the product's source differs from the commit. */
 export function describeCommit(): string {
   const git = (...args: string[]) =>
     execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
@@ -45,7 +45,7 @@ export function describeCommit(): string {
   }
 }
 
-/** Returns the path of the file, whose name starts with `name`. */
+/** Writes the report to a file whose name starts with `name`. Returns the path of the file. */
 export function writeReport(
   name: string,
   report: Pick<Report, 'startedAt' | 'commit'>,
@@ -58,7 +58,9 @@ export function writeReport(
   return file
 }
 
-/** Returns the ratio to the reference whose number of connections is nearest to the phase's. */
+/**
+ * Returns the phase's rate divided by a reference's rate. Takes the reference with the nearest number of connections.
+ */
 export function ratioOf(phase: Phase, references: readonly Reference[]): number | null {
   const distance = (reference: Reference) => Math.abs(reference.connections - phase.connections)
   const nearest = [...references].sort((a, b) => distance(a) - distance(b))[0]

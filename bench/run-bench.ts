@@ -1,11 +1,11 @@
 const closers: (() => Promise<void>)[] = []
 
-/** Adds a function that is called when the benchmark ends, for whatever reason. The last one added runs first. */
+/** Adds a function that is called when the benchmark ends, for any reason. The function added last runs first. */
 export function onClose(close: () => Promise<void>): void {
   closers.push(close)
 }
 
-/** Runs a benchmark as a process. Exit code 0 if `main` returns true, 2 for invalid arguments. */
+/** Runs a benchmark as a process. The exit code is 0 if `main` returns true, 2 for invalid arguments, otherwise 1. */
 export async function runBench<Options>(
   parseOptions: (args: string[]) => Options,
   main: (options: Options) => Promise<boolean>,

@@ -4,8 +4,8 @@ const ID = /^(rec|bat)_[0-7][0-9a-hjkmnp-tv-z]{25}$/
 const HASH = /^[0-9a-f]{64}$/
 
 /**
- * Checks sampled 201 answers: each must describe the record or the batch, because an empty 201 would be fast. Returns
- * how many were checked. Throws on the first fault.
+ * Checks sampled 201 answers. Each must describe the record or the batch, because a server that answers without content
+ * would look fast. Returns the number of checked answers. Throws on the first fault.
  */
 export function checkSamples(samples: readonly Sample[], kind: 'record' | 'batch', items: number): number {
   const acknowledged = samples.filter((sample) => sample.status === 201)

@@ -20,7 +20,7 @@ export type System = {
   readonly ledger: string
   readonly bearer: string
   readonly env: NodeJS.ProcessEnv
-  /** URL of each API process' metrics, if they were requested. */
+  /** URLs of the API processes' metrics. Empty if metrics were not requested. */
   readonly metrics: readonly string[]
   stop(): Promise<void>
 }
@@ -28,8 +28,8 @@ export type System = {
 export type Deployment = { readonly env: NodeJS.ProcessEnv; readonly operatorKey: string; close(): void }
 
 /**
- * Migrates the database and makes the secrets. Existing logins keep their passwords, which must be given: in the
- * environment, or in a deployment `beside` on the same Postgres.
+ * Migrates the database and makes the secrets. If the logins exist already, their passwords must be given: in the
+ * environment, or by `beside`, a deployment on the same Postgres.
  */
 export async function deploy(
   ownerUrl: string,
@@ -62,7 +62,7 @@ export async function deploy(
     ...environmentOf(
       { ...logins, dataDir, masterKey, operatorKey },
       {
-        // There is no load balancer to wait for.
+        // A benchmark has no load balancer for which the drain would wait.
         TALLYSTICK_DRAIN_SECONDS: '0',
         TALLYSTICK_LOG_LEVEL: process.env['TALLYSTICK_LOG_LEVEL'] ?? 'info',
       },
@@ -73,7 +73,7 @@ export async function deploy(
   return { env, operatorKey, close: () => rmSync(dataDir, { recursive: true, force: true }) }
 }
 
-/** Returns the login in the environment, with the database of `ownerUrl`. */
+/** Returns the login URL from the environment, changed to the database of `ownerUrl`. */
 function givenLogin(url: string | undefined, ownerUrl: string): string | null {
   if (url === undefined) return null
   return Object.assign(new URL(url), { pathname: new URL(ownerUrl).pathname }).href
@@ -142,7 +142,7 @@ export async function startSystem(
   }
 }
 
-/** Starts a process without its log. `inspect`: the process can be profiled. */
+/** Starts a process without its log output. `inspect`: allows profiling of the process. */
 export function startMeasured(
   script: 'server' | 'worker',
   env: NodeJS.ProcessEnv,

@@ -11,12 +11,15 @@ import { nativeProviders } from '../src/signing/native.ts'
 import type { Target } from './load/connection.ts'
 import { get } from './load/post.ts'
 
-/* Watches a ledger while it is written to: a witness cosigns each checkpoint, and a monitor reads each new tile. */
+/*
+ * A witness and a monitor of a ledger that is written to. The witness cosigns each checkpoint, and the monitor reads
+ * each new tile.
+ */
 
 export type Watchers = {
-  /** TALLYSTICK_WITNESSES of the worker. */
+  /** Value of TALLYSTICK_WITNESSES for the worker. */
   readonly witnesses: string
-  /** Number of tiles, bundles and checkpoints that the monitor has read. */
+  /** Returns the number of tiles, bundles and checkpoints that the monitor has read. */
   readonly reads: () => number
   stop(): Promise<void>
 }
@@ -25,7 +28,7 @@ const NAME = 'witness.example/bench'
 const MONITOR_EVERY_MS = 1_000
 const TILE_HASHES = 256
 
-/** Runs in this process, which does nothing else meanwhile. */
+/** Starts the watchers in this process, which does no other work during the measurement. */
 export async function startWatchers(target: Target, bearer: string, ledger: string): Promise<Watchers> {
   const folder = mkdtempSync(join(tmpdir(), 'tallystick-bench-witness-'))
   const { noteVerifierKey } = await get(target, bearer, '/v1/ledger')
@@ -82,7 +85,7 @@ function startMonitor({ host, port }: Target, bearer: string, ledger: string) {
   }
 }
 
-/** Formats an index as in C2SP tlog-tiles: groups of three digits, each with an x except the last. */
+/** Formats an index as C2SP tlog-tiles requires: groups of three digits, each with an x before it except the last. */
 export function tileName(index: number): string {
   const groups: string[] = []
   for (let rest = index; groups.length === 0 || rest > 0; rest = Math.floor(rest / 1_000))

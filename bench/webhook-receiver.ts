@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { type LatencySummary, makeLatencies, summarize } from '../cli/preflight/latencies.ts'
 
-/** Endpoint n has the path `/n`. */
+/** A simulated endpoint. Endpoint n has the path `/n`. */
 type ReceiverEndpoint = {
   readonly secret: string
   readonly answerMs: number
@@ -12,34 +12,34 @@ type ReceiverEndpoint = {
 
 export type Received = {
   readonly requests: number
-  /** Each event counts once per endpoint. */
+  /** Number of events. An event counts once per endpoint, however often it arrives. */
   readonly events: number
   readonly signaturesChecked: number
   readonly signaturesBad: number
-  /** Arrivals since the window started, by group of endpoints. */
+  /** Arrivals since the window started. There is one element for each group of endpoints. */
   readonly windows: readonly ReceivedWindow[]
 }
 
 type ReceivedWindow = {
   readonly requests: number
-  /** Wall clock time; null: no arrival. */
+  /** Wall clock time of the first arrival, or null if nothing arrived. */
   readonly firstAtMs: number | null
   readonly lastAtMs: number | null
   /**
-   * From the event's timestamp (when its entry was recorded) to its arrival. In nanoseconds, measured in
-   * milliseconds.
+   * Time from the event's timestamp (when its entry was recorded) to its arrival, in nanoseconds. The precision is one
+   * millisecond.
    */
   readonly lag: LatencySummary
 }
 
-/** `lags`: milliseconds of each delivery in the window, in order of arrival. */
+/** Command to the receiver. `lags`: returns the milliseconds of each delivery in the window, in order of arrival. */
 type Command =
   | { readonly kind: 'add'; readonly endpoints: readonly ReceiverEndpoint[] }
   | { readonly kind: 'begin' }
   | { readonly kind: 'read'; readonly windows: readonly (readonly number[])[] }
   | { readonly kind: 'lags' }
 
-/** One delivery in this many has its v1 signature checked. */
+/** One in 32 deliveries has its v1 signature checked. */
 const CHECKED_EVERY = 32
 
 export type WebhookReceiver = {
@@ -48,7 +48,7 @@ export type WebhookReceiver = {
   /** Returns the number of the first added endpoint. */
   add(endpoints: readonly ReceiverEndpoint[]): Promise<number>
   begin(): Promise<void>
-  /** `windows`: groups of endpoints that count as one. */
+  /** `windows`: groups of endpoints. The result has one window for each group. */
   read(windows: readonly (readonly number[])[]): Promise<Received>
   stop(): void
 }
@@ -94,7 +94,10 @@ class Receiver {
     return true
   }
 
-  /** Returns the delay before the answer. `body`: has `entry.seq`; all events are of one type. */
+  /**
+   * Handles a delivery and returns the delay in ms before its answer. Events are told apart by `entry.seq` of the body,
+   * which is enough because all events have the same type.
+   */
   receive(path: string, head: string, body: Buffer): number {
     const atMs = Date.now()
     const number = Number(path.slice(1))
@@ -131,7 +134,7 @@ class Receiver {
   }
 }
 
-/** Checks a Standard Webhooks signature, as any receiver does. */
+/** Returns whether the Standard Webhooks signature is valid. Checks it as any receiver does. */
 function isSigned(secret: string, head: string, body: Buffer): boolean {
   const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
   const signed = Buffer.concat([
@@ -149,7 +152,7 @@ function headerOf(head: string, name: string): string {
 const ANSWER = Buffer.from('HTTP/1.1 204 No Content\r\n\r\n')
 const HEAD_END = Buffer.from('\r\n\r\n')
 
-/** Serves one request at a time, without pipelining, as the connector sends them. */
+/** Serves one request at a time. The worker's connector does not pipeline requests. */
 function serve(receiver: Receiver, socket: net.Socket): void {
   let waiting: Buffer[] = []
   socket.on('error', () => socket.destroy())
@@ -171,7 +174,7 @@ function serve(receiver: Receiver, socket: net.Socket): void {
   })
 }
 
-/** Handles a command that came as a PUT: a load script has no channel to this process. */
+/** Handles a command that came as a PUT request, because a load script has no other channel to this process. */
 function obey(receiver: Receiver, body: Buffer): string {
   const result = JSON.stringify(receiver.handle(JSON.parse(body.toString())))
   return `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${result.length}\r\n\r\n${result}`

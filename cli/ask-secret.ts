@@ -7,7 +7,7 @@ const SECRET_CHARS_MAX = 4_096
 
 type SecretPrompt = {
   readonly what: string
-  /** Advice in the error for a missing secret. */
+  /** Advice that the error for a missing secret contains. */
   readonly remedy: string
 }
 

@@ -10,7 +10,7 @@ export type Line = { readonly place: string; readonly number: number; readonly t
 export type LineBatch = {
   readonly index: number
   readonly lines: readonly Line[]
-  /** Items of `POST /v1/records/batch`, one per line. */
+  /** Items for `POST /v1/records/batch`, one for each line. */
   readonly items: readonly string[]
 }
 
@@ -26,9 +26,9 @@ export const BATCH_LINES_MAX = BATCH_ITEMS_MAX
 const ITEMS_BYTES_MAX = BATCH_BODY_BYTES_MAX - '{"records":[]}'.length
 
 /**
- * Yields the lines of the files in batches. The boundaries depend only on the lines, never on time, so that repeating
- * the command sends the same batches. Only one batch is in memory at a time. If a line is not a JSON object, throws
- * InputError that names the line.
+ * Yields the lines of the files in batches. The boundaries depend only on the lines, never on time, so that a repeated
+ * command sends the same batches. Only one batch is in memory at a time. Throws InputError with the position of a line
+ * that is not a JSON object.
  */
 export async function* batchLines(
   files: readonly string[],
@@ -59,7 +59,7 @@ export async function* batchLines(
   if (lines.length > 0) yield take()
 }
 
-/** Yields the lines that are not empty. Empty lines also count for the line numbers. */
+/** Yields the lines that are not empty. Line numbers also count empty lines. */
 async function* readLines(file: string, io: Io): AsyncGenerator<Line, void, undefined> {
   let number = 0
   for await (const bytes of splitLines(file, io)) {
@@ -67,7 +67,7 @@ async function* readLines(file: string, io: Io): AsyncGenerator<Line, void, unde
     const place = `line ${number} of ${nameOf(file)}`
     const text = decodeText(bytes, place)
     if (text.trim() === '') continue
-    // Parsed only as a check: the text is sent as it was written.
+    // The text is parsed only to check it. It is sent as it was written.
     parseObject(text, place)
     yield { place, number, text }
   }

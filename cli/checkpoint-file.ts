@@ -15,19 +15,18 @@ import { lineNotes, readNotes } from '../src/verify/checkpoint-file.ts'
 import { SourceError } from '../src/verify/source.ts'
 import { RefusedError } from './run.ts'
 
-/** A verified note with its checkpoint. */
 type VerifiedNote = { readonly note: string; readonly checkpoint: Checkpoint }
 
 /**
- * Fetches a consistency proof from the ledger's server: the ledger of `to` entries begins with the ledger of `from`
- * entries.
+ * Fetches a consistency proof from the ledger's server. It proves that the ledger of `to` entries begins with the
+ * ledger of `from` entries.
  */
 export type Prove = (from: number, to: number) => Promise<object>
 
 /**
- * A file to which a ledger's published checkpoints are appended. Each is proved to continue the checkpoint before it.
- * If two signed notes contradict each other, they are evidence against their signer. Both are then stored beside the
- * file, and nothing is appended until a person has moved them away.
+ * A file to which a ledger's published checkpoints are appended. Each checkpoint is proved to continue the checkpoint
+ * before it. If two signed notes contradict each other, they are evidence against their signer. Both notes are then
+ * stored beside the file. The file accepts no more checkpoints until a person has moved these two notes away.
  */
 export class CheckpointFile {
   readonly #path: string
@@ -58,7 +57,8 @@ export class CheckpointFile {
       if (((error as Error).cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT') return ''
       throw error
     })
-    // A crash may have left half a line. Without a line break after it, the next line would be corrupted too.
+    // A crash may have left half a line at the end. The next append then first writes a line break, so that the new
+    // line is not corrupted too.
     file.#isCut = text !== '' && !text.endsWith('\n')
     for (const note of lineNotes(text)) {
       const shown = file.#read(note)
@@ -103,7 +103,7 @@ export class CheckpointFile {
   }
 
   /**
-   * Returns the reason if the larger ledger does not continue the stored ledger. It needs a proof, because the size
+   * Returns the reason if the larger ledger does not continue the stored ledger. This needs a proof, because the size
    * alone proves nothing.
    */
   async #forkOf(
@@ -140,7 +140,7 @@ export class CheckpointFile {
   }
 }
 
-/** Middle of the name of evidence files: it follows the name of the checkpoint file. */
+/** Part of the names of evidence files, after the name of the checkpoint file. */
 const EVIDENCE = '.contradiction-'
 
 async function refuseEvidence(path: string): Promise<void> {

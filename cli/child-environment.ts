@@ -1,7 +1,7 @@
 /** Matches a Tallystick key anywhere in a text: `tly_…` of an agent, `tlo_…` of the operator. */
 const ANY_KEY = /tl[yo]_[0-9A-Za-z]{32}/
 const OWN = 'TALLYSTICK_'
-/** Limit of nested encodings that are decoded, such as Base64 in a URL. */
+/** Maximum depth of nested encodings that are decoded, such as Base64 in a URL. */
 const ENCODINGS_MAX = 3
 
 export type ChildEnvironment = {
@@ -11,9 +11,9 @@ export type ChildEnvironment = {
 }
 
 /**
- * Returns the environment for another vendor's program. It lacks Tallystick's own variables, and variables whose
- * value contains one of the keys, or text that looks like a key: plain, percent-encoded, in Base64 or in hex, also
- * with line breaks.
+ * Returns the environment for another vendor's program, without Tallystick's own variables. A variable is also removed
+ * if its value contains one of the keys, or text that looks like a key. The key may be plain, percent-encoded, in
+ * Base64 or in hex, also with line breaks.
  */
 export function childEnvironment(env: NodeJS.ProcessEnv, keys: readonly string[]): ChildEnvironment {
   const others = Object.entries(env).filter(([name]) => !name.toUpperCase().startsWith(OWN))
@@ -32,7 +32,8 @@ function decodings(value: string): string[] {
   // Line breaks are removed first: base64(1) breaks lines after 76 characters, which may split a key.
   const joined = value.replaceAll(/\\+[nrt]|\s/g, '')
   const base64 = [...joined.matchAll(/[\w+/-]{24,}/g)].flatMap(([run]) =>
-    // Decoded at four offsets, because a run may begin with other letters: `Basic/…`, a path.
+    // Each run of letters is decoded at four offsets, because it may begin with text that is not Base64, such as
+    // `Basic/…` or a path.
     [0, 1, 2, 3].map((at) => Buffer.from(run.slice(at), 'base64').toString('latin1')),
   )
   const hex = [...joined.matchAll(/[0-9a-f]{24,}/gi)].flatMap(([run]) =>

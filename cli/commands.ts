@@ -2,14 +2,11 @@ import type { Command } from './command.ts'
 
 type Entry = {
   readonly summary: string
-  /**
-   * Loads the command. It is loaded on demand, because each command has imports of its own, and `--help` needs none
-   * of them.
-   */
+  /** Loads the command on demand, because each command has imports of its own and `--help` needs none of them. */
   readonly load: () => Promise<Command>
 }
 
-/** All commands by full name, in the order of `tallystick --help`. */
+/** Maps full names to all commands, in the order of `tallystick --help`. */
 export const COMMANDS: Readonly<Record<string, Entry>> = {
   init: {
     summary: 'store a server and key for this user, and check them',

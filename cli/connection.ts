@@ -66,7 +66,7 @@ async function findSigner(values: ConnectionValues): Promise<AgentSigner | undef
 
 /**
  * Returns the server and the key. Options take precedence over the environment, and the environment over files. A
- * stored key is sent only to the server that it was stored with.
+ * stored key is sent only to the server with which it was stored.
  */
 export async function findConnection(values: ConnectionValues): Promise<Connection> {
   const url = values.server ?? environment.serverUrl()
@@ -84,9 +84,9 @@ export async function findConnection(values: ConnectionValues): Promise<Connecti
 }
 
 /**
- * Returns the stored address for an API key that was given by an option or a variable. Throws UsageError if the address
- * is from a file in a project folder and names another machine: otherwise, whoever unpacks an archive and enters its
- * folder would send the key to the author of the archive.
+ * Returns the stored address for an API key that comes from an option or a variable. Throws UsageError if the address
+ * comes from a file in a project folder and is not on this machine. Otherwise a user who downloads a stranger's project
+ * and enters its folder would send the key to that stranger.
  */
 function urlFor({ url, file }: StoredCredentials): string {
   const parsed = parseUrl(url)
@@ -123,7 +123,7 @@ const NOT_THERE = ['ENOENT', 'ENOTDIR', 'EACCES']
 
 /**
  * Reads a credentials file. Returns null if the file does not exist. Throws SourceError if other users may read or
- * write the file, because whoever writes the file chooses where records are sent.
+ * write the file, because a person who can write the file can choose where records are sent.
  */
 export async function readCredentials(file: string): Promise<StoredCredentials | null> {
   let text: string

@@ -4,8 +4,8 @@ import { PEM_BYTES_MAX, readText } from '../src/verify/read-text.ts'
 import { UsageError } from './run.ts'
 
 /**
- * Returns a DSSE signer with the user's private key from a PEM file, Ed25519 or P-256. Throws UsageError for any
- * other key. The default `keyid` is the one of securesystemslib, by which in-toto finds keys.
+ * Returns a DSSE signer with the user's private key from a PEM file, Ed25519 or P-256. Throws UsageError for any other
+ * key. The default `keyid` is calculated as in securesystemslib, because in-toto finds keys by this id.
  */
 export async function readDsseSigner(path: string, keyid: string | undefined): Promise<DsseSigner> {
   const key = parsePrivateKey(await readText(path, PEM_BYTES_MAX), path)
@@ -22,7 +22,7 @@ function parsePrivateKey(pem: string, path: string): KeyObject {
     const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key
     if (type === 'ed25519' || (type === 'ec' && details?.namedCurve === 'prime256v1')) return key
   } catch {
-    // The error below reports this.
+    // A text that is not a private key is reported by the UsageError below.
   }
   throw new UsageError(`${path} is not a private key of Ed25519 or P-256 in PEM, without a passphrase`)
 }

@@ -8,7 +8,7 @@ export const ENTRY_OPTIONS = {
   out: { type: 'string', short: 'o' },
 } as const
 
-/** Limit of the witnesses that a deployment can have. */
+/** Maximum number of witnesses that a deployment can have. */
 const COSIGNATURES_MAX = 16
 
 /**
@@ -22,7 +22,7 @@ type EntryArgument = { readonly size: number | undefined; readonly cosignatures:
   | { readonly record: null; readonly seq: number }
 )
 
-/** Parses `RECORD [--seq SEQ]`, or `SEQ`. Throws UsageError. */
+/** Parses `RECORD [--seq SEQ]`, or `SEQ`. Throws UsageError for any other arguments. */
 export function parseEntryArgument(
   command: string,
   positionals: readonly string[],

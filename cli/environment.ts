@@ -11,7 +11,7 @@ import { UsageError } from './run.ts'
 export const environment = {
   serverUrl: (): string | undefined => process.env['TALLYSTICK_URL']?.trim() || undefined,
   apiKey: (): string | undefined => process.env['TALLYSTICK_API_KEY']?.trim() || undefined,
-  /** File of the agent's own key. */
+  /** Path of the file with the agent's own key. */
   signingKey: (): string | undefined => process.env['TALLYSTICK_SIGNING_KEY'] || undefined,
   operatorKey: (): string | undefined => process.env['TALLYSTICK_OPERATOR_KEY']?.trim() || undefined,
   databaseOptions: (): DatabaseOptions => {
@@ -33,25 +33,28 @@ export const environment = {
   /** Data directory of a server on this machine. */
   dataDirectory: (): string | undefined => process.env['TALLYSTICK_DATA'] || undefined,
   /**
-   * Environment for another vendor's program, without keys. `apiKey`: the key in use, which may come from elsewhere.
+   * Environment for another vendor's program, without keys. `apiKey`: the key in use. It is removed too, because it may
+   * come from an option or a file.
    */
   forChild: (apiKey: string): ChildEnvironment =>
     childEnvironment(
       process.env,
       [apiKey, environment.apiKey(), environment.operatorKey()].filter((key) => key !== undefined),
     ),
-  /** Environment for another process of this command. That process finds the key in the same way as this one. */
+  /**
+   * Environment for another process of this command. That process finds the key in the same way as the current process.
+   */
   forSender: (): NodeJS.ProcessEnv => withOwn('TALLYSTICK_'),
   /** Returns a line for each unknown variable that begins with TALLYSTICK_. */
   warnings: (): string[] => warnOfUnknown(process.env),
   variable: (name: string): string | undefined => process.env[name],
-  /** Trace context of the agent that runs this command. undefined: the agent has set no trace context. */
+  /** Trace context of the agent that runs this command, or undefined if the agent has set none. */
   traceparent: (): string | undefined => process.env['TRACEPARENT'] || undefined,
   /** Folder in which records of this user's hooks and proxies wait. */
   outboxDirectory: (): string =>
     process.env['TALLYSTICK_SPOOL'] ||
     join(process.env['XDG_STATE_HOME'] || join(homedir(), '.local', 'state'), 'tallystick', 'outbox'),
-  /** The path follows the XDG base directory specification. */
+  /** Folder with this user's configuration, at the path of the XDG base directory specification. */
   configDirectory: (): string =>
     join(process.env['XDG_CONFIG_HOME'] || join(homedir(), '.config'), 'tallystick'),
 }

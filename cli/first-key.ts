@@ -7,9 +7,9 @@ import { loadProviders } from '../src/verify/providers.ts'
 import { RefusedError } from './run.ts'
 
 /**
- * Returns the kid (hex) that signed the ledger's first entry, verified with the key that the server publishes under
- * that thumbprint. Only this first read has to trust the server: once the key is pinned, every other ledger of the
- * same name is detected. Throws RefusedError. Needs audit:read.
+ * Returns the kid (hex) of the key that signed the ledger's first entry. Verifies the signature with the key that the
+ * server publishes for this kid. Only this first read has to trust the server. Once the kid is pinned, any other ledger
+ * that a server shows under the same id is detected. Throws RefusedError if the verification fails. Needs audit:read.
  */
 export async function findFirstKid(client: Tallystick, ledger: string): Promise<string> {
   const [{ keys }, providers] = await Promise.all([client.keyDocument(), loadProviders()])

@@ -3,13 +3,13 @@ import { TallystickError } from '../sdk/errors.ts'
 import { plain } from '../sdk/plain.ts'
 import { type Io, write } from './io.ts'
 
-/** Delay before the next attempt, in addition to the client's own retries. */
+/** Delay in ms before the next attempt, in addition to the client's own retries. */
 const AWAY_MS = 1_000
 const ENDS = ['SIGINT', 'SIGTERM'] as const
 
 /**
- * Prints the items of `read`, until Ctrl-C. `read` gets the last item (null: there is none yet) and continues after
- * it. While the server is away, follow reports that once and tries again. Throws every other error.
+ * Prints the items of `read` until Ctrl-C. `last` is the last printed item, after which `read` continues, or null if no
+ * item was printed. While the server is not reachable, reports this once and tries again. Throws every other error.
  */
 export async function follow<Item>(
   io: Io,

@@ -4,7 +4,7 @@ import { SourceError } from '../src/verify/source.ts'
 import { environment } from './environment.ts'
 import { writeFileWhole } from './output-file.ts'
 
-/** The pinned ledgers: by ledger id, the kid (hex) of the ledger's first entry. */
+/** The pinned ledgers. Maps a ledger's id to the kid (hex) that signed the ledger's first entry. */
 type KnownLedgers = Map<string, string>
 
 function knownLedgersFile(): string {

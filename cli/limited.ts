@@ -13,7 +13,10 @@ export function limitOf(values: Values, { stdout }: Io): number {
   return parseCount(values.limit, '--limit') ?? defaultLimit
 }
 
-/** Yields at most `--limit` items. Without the option it stops at the default and reports that there are more. */
+/**
+ * Yields at most `--limit` items. Without the option it stops at the default limit and reports that there are more
+ * items.
+ */
 export async function* limited<T>(
   items: AsyncIterable<T>,
   values: Values,

@@ -34,7 +34,7 @@ ${lines.join('\n')}
 ${HELP_EXIT_CODES}`
 }
 
-/** Describes an unknown command: the commands of its group, or all commands. */
+/** Describes an unknown command. Lists the commands of its group, or all commands. */
 function unknown([first = '']: readonly string[]): string {
   const names = Object.keys(COMMANDS)
   const group = names.filter((each) => each.startsWith(`${first} `))

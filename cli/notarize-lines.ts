@@ -27,19 +27,19 @@ type LinesOptions = BatchLimits & {
   readonly files: readonly string[]
   /** Prefix of the batches' keys: `KEY/1`, `KEY/2`, … */
   readonly idempotencyKey: string | undefined
-  /** True: prints one line per record, with its id. False: one line per batch. */
+  /** True prints one line for each record, with its id. False prints one line for each batch. */
   readonly ids: boolean
 }
 
-/** Pause between attempts to find a line that a firewall or proxy in front of the server refuses. */
+/** Pause in ms between attempts to find a line that a firewall or proxy in front of the server refuses. */
 const PAUSE_MS = 100
 
 /**
- * Notarizes the lines in order, batch after batch. Returns how many lines were set aside because a firewall or proxy
- * in front of the server refuses them.
+ * Notarizes the lines in order, batch after batch. Returns how many lines were set aside because a firewall or proxy in
+ * front of the server refuses them.
  *
- * Throws at a batch that the server does not write. The batches before it are written, and those after it are not
- * sent. stderr says so, because the user must know it before repeating the command.
+ * Throws at a batch that the server does not write. The batches before it are written. The batches after it are not
+ * sent. stderr reports this, because the user must know it before repeating the command.
  */
 export async function notarizeLines(transport: Transport, io: Io, options: LinesOptions): Promise<number> {
   const counter = openCounter(io.stderr)
@@ -77,8 +77,8 @@ async function notarizeBatch(run: Run, { index, lines, items }: LineBatch): Prom
     (text): Item => ({ text, tag: undefined, handle: undefined, parentHandle: undefined }),
   )
   const lineOf = new Map(all.map((item, i) => [item, lines[i]!]))
-  // The key contains the line's index in the whole batch. So the same lines get the same keys again, whichever lines
-  // are refused.
+  // The idempotency key contains the line's index in the whole batch. A repeated command therefore gives each line the
+  // same key, whichever lines are refused.
   const makeKey = ({ items: [first] }: Segment) =>
     key === undefined ? makeIdempotencyKey() : `${key}/${index}/${all.indexOf(first!)}`
   let segments: readonly Segment[] = [
@@ -121,8 +121,8 @@ function senderOf(transport: Transport, segment: Segment) {
 }
 
 /**
- * Returns whether a segment may be split. It may not if a record names its parent by position in the batch, because
- * half a batch has other positions.
+ * Returns whether a segment may be split. It may not be split if a record names its parent by its position in the
+ * batch, because positions change in half a batch.
  */
 function maySplit({ items }: Segment): boolean {
   return !items.some(({ text }) => typeof (JSON.parse(text) as { parent?: unknown }).parent === 'number')

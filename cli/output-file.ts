@@ -17,19 +17,19 @@ type Pieces = AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>
 
 /** Destination of a command's result (`-o`). */
 export type Output = {
-  /** The stream, if the output is standard output or standard error; null: the output is a file, pipe or device. */
+  /** The stream, if the output is standard output or standard error. null if the output is a file, pipe or device. */
   readonly stream: Out | null
   readonly isTTY: boolean
   /**
    * Writes the pieces. Call it only once.
    *
-   * `verify` checks a file before the file gets its name. For other outputs it is not called, because data that was
-   * written to them cannot be taken back. Throws SourceError, and the errors of `pieces` and `verify`.
+   * `verify` checks a file before the file gets its final name. It is not called for other outputs, because data that
+   * was written to them cannot be taken back. Throws SourceError, and the errors of `pieces` and `verify`.
    */
   save(pieces: Pieces, verify?: (path: string) => Promise<void>): Promise<void>
 }
 
-/** Interval of attempts to open a pipe that no process reads yet. */
+/** Interval in ms of attempts to open a pipe that no process reads yet. */
 const PIPE_READER_POLL_MS = 50
 
 /**
@@ -47,7 +47,7 @@ export async function withOutput<T>(
   const target = await findOutputTarget(out, { isPrivate })
   if (target.kind === 'file') {
     const result = await withFile(target, { isPrivate }, work)
-    // Only on a terminal, because scripts need no message.
+    // The message is only for people at a terminal. Scripts do not need it.
     if (io.stderr.isTTY) io.stderr.write(`tallystick: wrote ${plain(out)}\n`)
     return result
   }
@@ -67,8 +67,9 @@ export async function withOutput<T>(
 }
 
 /**
- * Writes a file under another name in the same folder and renames it, so that after a crash the old file is intact.
- * Follows links. `isPrivate`: only this user may read the file, and a missing folder is created. Throws SourceError.
+ * Writes a file under another name in the same folder and renames it, so that a crash leaves the old file intact.
+ * Follows links. `isPrivate`: only this user may read the file, and a missing folder is created. Throws SourceError if
+ * the file cannot be written.
  */
 export async function writeFileWhole(
   path: string,
@@ -82,8 +83,8 @@ export async function writeFileWhole(
 }
 
 /**
- * Throws UsageError for a terminal: payloads are other people's text, which may contain control characters for the
- * terminal. They cannot be escaped, because that would change the bytes of the export.
+ * Throws UsageError if the output is a terminal. Payloads are other people's text, which may contain control characters
+ * for the terminal. Escaping the characters would change the bytes of the export.
  */
 export function refuseTerminal(what: string, { isTTY }: Output): void {
   if (!isTTY) return
@@ -123,7 +124,7 @@ async function withFile<T>(
   try {
     return await work({ stream: null, isTTY: false, save })
   } finally {
-    // Without this, a failed stream keeps the handle from closing.
+    // The stream is destroyed, because a failed stream would otherwise prevent the closing of the handle.
     to.destroy()
     await handle.close()
     await rm(part, { force: true })
@@ -131,8 +132,8 @@ async function withFile<T>(
 }
 
 /**
- * Renames the file. In a container the target may be a mount, which cannot be replaced by a rename. Its content is
- * then overwritten.
+ * Renames the file. In a container the target may be a mount, which a rename cannot replace. Then the content of the
+ * mount is overwritten.
  */
 async function replace(part: string, path: string): Promise<void> {
   try {
@@ -151,7 +152,7 @@ async function openSpecial({ kind, path }: OutputTarget & { path: string }, name
   const { O_WRONLY, O_NONBLOCK, O_NOCTTY, O_APPEND } = constants
   for (let isReported = false; ; isReported = true) {
     try {
-      // The wait for a pipe's reader happens here, because a wait in the kernel would block signal handlers.
+      // The wait for a pipe's reader happens in this process. A wait in the kernel would block signal handlers.
       return openSync(path, O_WRONLY | O_NOCTTY | (kind === 'pipe' ? O_NONBLOCK : O_APPEND))
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
@@ -163,7 +164,7 @@ async function openSpecial({ kind, path }: OutputTarget & { path: string }, name
 }
 
 /**
- * Opens a stream. For a pipe the stream does not block, because a slow reader must not block a thread of this
+ * Opens a stream. For a pipe, the stream is non-blocking, because a slow reader must not block a thread of this
  * process.
  */
 function openStream(fd: number): Writable {

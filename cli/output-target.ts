@@ -3,7 +3,7 @@ import { lstat, readlink } from 'node:fs/promises'
 import { dirname, isAbsolute, join, parse, resolve, sep } from 'node:path'
 import { SourceError } from '../src/verify/source.ts'
 
-/** What an output is written to, with links resolved. */
+/** Target to which an output is written, with links resolved. */
 export type OutputTarget =
   /**
    * A regular file, or a name that does not exist yet. The output is written under another name in the same folder
@@ -15,15 +15,15 @@ export type OutputTarget =
   | { readonly kind: 'pipe'; readonly path: string }
   | { readonly kind: 'device'; readonly path: string }
 
-/** Limit of links that are followed, the same as in Linux. */
+/** Maximum number of links that are followed, the same as in Linux. */
 const LINKS_MAX = 40
-/** Matches the path of a descriptor: on Linux, where /dev/fd is a link to /proc, and elsewhere. */
+/** Matches the path of a descriptor. On Linux /dev/fd is a link to /proc; elsewhere it is not. */
 const DESCRIPTOR = /^(?:\/proc\/(?<pid>\d+)(?:\/task\/\d+)?|\/dev)\/fd\/(?<fd>\d+)$/
 
 /**
- * Finds the target that an output's path names. A regular file, or a name that does not exist, will be replaced; any
- * other target is written to. Throws SourceError for a folder, a socket or a closed descriptor, and for a link or a
- * pipe that another user may have put there. `isPrivate`: a pipe must belong to this user.
+ * Finds the target that an output's path names. A regular file, or a name that does not exist, will be replaced. Data
+ * for any other target is written into it. Throws SourceError for a folder, a socket or a closed descriptor, and for a
+ * link or a pipe that another user may have put there. `isPrivate`: a pipe must belong to this user.
  */
 export async function findOutputTarget(
   given: string,
@@ -65,8 +65,7 @@ async function follow(given: string, isPrivate: boolean): Promise<OutputTarget> 
     const { pid, fd } = (isLast && DESCRIPTOR.exec(path)?.groups) || {}
     if (fd !== undefined && (pid === undefined || Number(pid) === process.pid))
       return descriptor(given, Number(fd))
-    // A descriptor of another process. It is not resolved, because the name that its link shows may not exist in the
-    // file system.
+    // A descriptor of another process is not resolved, because the name in its link may not exist in the file system.
     if (fd !== undefined) return { kind: 'device', path }
     const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
       if (isLast && error.code === 'ENOENT') return null
@@ -96,7 +95,8 @@ async function follow(given: string, isPrivate: boolean): Promise<OutputTarget> 
 }
 
 /**
- * Returns the names in a path, from its root on. `..` is resolved later, because the folder before it may be a link.
+ * Returns the names in a path, starting at its root. `..` is resolved later, because the folder before it may be a
+ * link.
  */
 function namesOf(path: string): string[] {
   return path
@@ -105,7 +105,7 @@ function namesOf(path: string): string[] {
     .filter((name) => name !== '' && name !== '.')
 }
 
-/** Sticky bit of a folder: an entry can then be removed only by its owner or the folder's owner. */
+/** Sticky bit of a folder. With this bit, only the owner of an entry or of the folder can remove the entry. */
 const S_ISVTX = 0o1000
 const PLANTED = 'in a folder that everybody can write to'
 

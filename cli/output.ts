@@ -24,10 +24,7 @@ export function printItem(item: object, json: boolean | undefined, out: Out): vo
   for (const [name, text] of rows) out.write(`${plain(name.padEnd(width))}  ${plain(text)}\n`)
 }
 
-/**
- * Returns the rows of an object for a terminal. If a member's JSON is long, each of the member's own members gets a
- * row.
- */
+/** Returns the rows of an object for a terminal. A member with long JSON gets one row for each of its own members. */
 function rowsOf(item: object, before = ''): (readonly [name: string, text: string])[] {
   return Object.entries(item).flatMap(([member, value]) => {
     const name = `${before}${member}`
@@ -75,7 +72,7 @@ function cell(value: string | number | null): string {
   return text.length > CELL_CHARS_MAX ? `${text.slice(0, CELL_CHARS_MAX - 1)}…` : text
 }
 
-/** Returns a line of JSON. For a terminal, hidden characters are escaped, which does not change the value. */
+/** Returns a line of JSON. For a terminal, hidden characters are escaped. The JSON value stays the same. */
 export function jsonLine(item: unknown, out: Pick<Out, 'isTTY'>): string {
   const json = JSON.stringify(item)
   return `${out.isTTY ? escapeHidden(json) : json}\n`

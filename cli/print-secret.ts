@@ -22,9 +22,9 @@ const WEBHOOK_SECRET = /^whsec_[A-Za-z0-9+/]+=*$/
 const WEBHOOK_PUBLIC_KEY = /^whpk_[A-Za-z0-9+/]+=*$/
 
 /**
- * Prints a key with its secret. The secret is shown only this once. Throws InputError unless the secret has its usual
- * form: it is written into files that a shell reads, and a hostile server could otherwise choose what the shell
- * executes.
+ * Prints a key with its secret. The secret is shown only this once. Throws InputError if the secret does not have its
+ * usual form. Users write the secret into files that a shell reads. Without this check, a hostile server could choose
+ * what the shell executes.
  */
 export async function printSecret(made: KeyWithSecret, values: Values, io: Io): Promise<ExitCode> {
   requireSecret(made.key, SECRET, 'no secret of an API key')
@@ -35,7 +35,7 @@ export async function printSecret(made: KeyWithSecret, values: Values, io: Io): 
   return remindToStore(io)
 }
 
-/** Like `printSecret`, for a webhook. The variables are for the environment of the receiver. */
+/** Like `printSecret`, for a webhook. With `--env` it prints variables for the environment of the receiver. */
 export function printWebhookSecret(made: WebhookWithSecret, values: Values, io: Io): ExitCode {
   const { secret, publicKey } = made
   requireSecret(secret, WEBHOOK_SECRET, 'no secret of a webhook')

@@ -16,7 +16,7 @@ function openLine<T>(out: Out, draw: (value: T, seconds: number) => string) {
       const now = performance.now()
       if (now - drawnAt < REDRAW_EVERY_MS) return
       drawnAt = now
-      // Escaped, because the numbers come from a server.
+      // The text is escaped, because the numbers come from a server that may be hostile.
       out.write(`\r${plain(draw(value, (now - startedAt) / 1000))}\x1b[K`)
     },
     close(): void {

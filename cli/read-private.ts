@@ -2,8 +2,8 @@ import { open } from 'node:fs/promises'
 import { SourceError } from '../src/verify/source.ts'
 
 /**
- * Reads a file that only this user may read or write. Throws SourceError if other users may. It checks and reads
- * through one handle, so that nobody can replace the file between the two.
+ * Reads a file. Throws SourceError if other users may read or write the file. Checks and reads through one handle, so
+ * that nobody can replace the file after the check.
  */
 export async function readPrivate(file: string): Promise<string> {
   const handle = await open(file, 'r')

@@ -16,8 +16,8 @@ export const WRITE_HELP = `  --on-behalf-of AGENT   in the name of another agent
   --idempotency-key KEY  repeating the command with the same key writes nothing twice. Default: a new key`
 
 /**
- * Members of a record that have no database column. Each is an option of the same name
- * (src/proof/statement/record-members.ts).
+ * Members of a record that have no database column (src/proof/statement/record-members.ts). Each is an option of the
+ * same name.
  */
 const OTHER_OPTIONS = mapOthers(() => TEXT)
 
@@ -55,7 +55,10 @@ type WriteValues = {
   readonly 'idempotency-key'?: string | undefined
 }
 
-/** Parses `--type`. Throws UsageError here, because the server could only report that a pattern does not match. */
+/**
+ * Parses `--type`. Throws UsageError if the text has another form, because the server could only report that a pattern
+ * does not match.
+ */
 export function parseType(text: string): `${string}/${number}` {
   if (TYPE_NAME.test(text)) return text as `${string}/${number}`
   throw new UsageError('--type takes NAME/VERSION, such as generic/1: `tallystick types list` shows them')

@@ -14,7 +14,7 @@ import { type Column, OUTPUT_HELP, OUTPUT_OPTIONS, printItem, printItems } from 
 type Client = Awaited<ReturnType<typeof connect>>
 
 type CommandSpec<Options extends OptionTable> = {
-  /** Words of the command, and its argument: `keys get KEY`. */
+  /** Words of the command and its argument, such as `keys get KEY`. */
   readonly usage: string
   /** Optional arguments, for the usage line. */
   readonly flags?: string
@@ -24,8 +24,8 @@ type CommandSpec<Options extends OptionTable> = {
   /** Help of `options`, one line each. */
   readonly optionsHelp?: string
   /**
-   * Examples, without the word `tallystick`. An example that begins with `$ ` is shown without that prefix, as any
-   * command.
+   * Examples, without the word `tallystick`. An example that begins with `$ ` is any shell command, and is shown
+   * without that prefix.
    */
   readonly examples: readonly string[]
 }
@@ -82,7 +82,10 @@ export function listItems<T extends object, const Options extends OptionTable = 
   })
 }
 
-/** Returns the argument that `usage` names in capitals. Returns an empty text if it names none. Throws UsageError. */
+/**
+ * Returns the argument that `usage` names in capitals, or an empty text if it names none. Throws UsageError for too few
+ * or too many arguments.
+ */
 function argumentOf(usage: string, positionals: readonly string[]): string {
   if (/ [A-Z]/.test(usage)) return onlyArgument(positionals, usage)
   noArguments(positionals, usage)

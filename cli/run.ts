@@ -15,7 +15,7 @@ import { SourceError } from '../src/verify/source.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
 import type { Out } from './io.ts'
 
-/** The arguments are invalid. The message says what to do instead. */
+/** Thrown for invalid arguments. The message tells the user what to do instead. */
 export class UsageError extends Error {}
 
 /** Runs `make`. Converts its error to UsageError, because arguments or environment caused the error. */
@@ -27,10 +27,10 @@ export function asUsage<T>(make: () => T): T {
   }
 }
 
-/** The input is not JSON, or not the expected JSON. */
+/** Thrown for input that is not JSON, or not the expected JSON. */
 export class InputError extends Error {}
 
-/** The tool itself refused something; the refusal is not a server's. */
+/** Thrown if this tool itself refuses something. A server's refusal is another error. */
 export class RefusedError extends Error {}
 
 const EXIT_OF_SOURCE = {
@@ -53,8 +53,8 @@ export async function run(command: () => Promise<ExitCode>, stderr: Out): Promis
 }
 
 function describe(error: unknown, code: ExitCode): string {
-  // Escaped, because a line break in a server's text could imitate a line of this tool, such as the last line of
-  // `verify`.
+  // The message is escaped, because a line break in a server's text could imitate a line of this tool, such as the last
+  // line of `verify`.
   if (code !== EXIT.software) return plain((error as Error).message)
   // The stack is printed, because the error is a bug of this program and its developers need the stack.
   const stack = (error as Error).stack ?? String(error)
@@ -71,12 +71,12 @@ function exitOf(error: unknown): ExitCode {
   return isLocalFault(error) ? EXIT.io : EXIT.software
 }
 
-/** Codes of errors of local files, disks and limits. A server does not cause them. */
+/** Error codes of local files, disks and limits. A server cannot cause them. */
 const LOCAL_CODES = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EROFS', 'EIO', 'EMFILE', 'ENFILE'])
 
 /**
- * Returns whether a local file operation failed. Socket errors are excluded: they have no path, or they are about
- * connecting to it.
+ * Returns whether a local file operation failed. Errors of sockets do not count. They have no path, or they come from
+ * `connect` or `listen`.
  */
 function isLocalFault(error: unknown): boolean {
   const { code, syscall, path } = error as NodeJS.ErrnoException
@@ -90,7 +90,8 @@ function exitOfClient(error: TallystickError): ExitCode {
   if (error instanceof UnexpectedAnswerError) return error.retryable ? EXIT.unavailable : EXIT.notALedger
   if (error instanceof RateLimitError || error instanceof SecretLostError) return EXIT.unavailable
   if (error instanceof ApiError) return error.status < 500 ? EXIT.refused : EXIT.unavailable
-  // A retryable error, or an unknown outcome, may still succeed. All other errors never will.
+  // A request with a retryable error or an unknown outcome may succeed if it is repeated. Any other error would occur
+  // again.
   return error.retryable || error instanceof UnknownOutcomeError ? EXIT.unavailable : EXIT.refused
 }
 

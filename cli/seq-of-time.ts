@@ -9,7 +9,10 @@ const MS_PER_DAY = 86_400_000
 /** One end of a period. `ms`: milliseconds since 1970. For `--to`, it is the first millisecond after the period. */
 export type End = { readonly seq: number } | { readonly ms: number }
 
-/** Parses `--from` or `--to`: a seq, a day in UTC (the whole day), or a time of RFC 3339. Throws UsageError. */
+/**
+ * Parses `--from` or `--to`: a seq, a day in UTC (the whole day), or a time of RFC 3339. Throws UsageError for any
+ * other text.
+ */
 export function parseEnd(text: string, option: '--from' | '--to'): End {
   if (/^\d{1,16}$/.test(text) && Number.isSafeInteger(Number(text))) return { seq: Number(text) }
   const ms = Date.parse(DAY.test(text) ? `${text}T00:00:00Z` : text)
@@ -21,8 +24,9 @@ export function parseEnd(text: string, option: '--from' | '--to'): End {
 }
 
 /**
- * Returns the first and last seq of a period among the first `size` entries. The seqs are shown to the user: clocks
- * differ, so an entry at an edge of the period may be on either side. Throws UsageError for a period without entries.
+ * Returns the first and last seq of a period among the first `size` entries. The command shows these seqs to the user,
+ * because clocks differ: an entry at an edge of the period may be on either side. Throws UsageError for a period
+ * without entries.
  */
 export async function seqsOfPeriod(
   { entries }: Pick<Tallystick, 'entries'>,

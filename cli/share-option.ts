@@ -2,7 +2,10 @@ import { UsageError } from './run.ts'
 
 type SharedPeer = { readonly peer: string; readonly documents: 'whole' | 'digests' }
 
-/** Parses `PEER` or `PEER:digests`. Sorts by peer, because that is the order that is signed. Throws UsageError. */
+/**
+ * Parses `PEER` or `PEER:digests`. Sorts by peer, because the signed list has this order. Throws UsageError for any
+ * other text.
+ */
 export function parseShare(texts: readonly string[], option: string): SharedPeer[] {
   const share = texts.map((text) => {
     const [, peer, documents = 'whole'] = /^(peer_[0-9a-z]{26})(?::(whole|digests))?$/.exec(text) ?? []

@@ -3,8 +3,8 @@ import { SourceError } from '../src/verify/source.ts'
 import { readPrivate } from './read-private.ts'
 
 /**
- * Returns the signer of a key file. The file is by `tallystick agents keygen`, or any other PKCS #8 in PEM. Only this
- * user may be able to read it. Throws SourceError.
+ * Returns the signer of a key file, made by `tallystick agents keygen` or by any other tool (PKCS #8 in PEM). Throws
+ * SourceError if the file cannot be read, or if other users may read or write it.
  */
 export async function openSigner(file: string): Promise<AgentSigner> {
   let pkcs8: string

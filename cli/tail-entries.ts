@@ -23,8 +23,8 @@ type Values = {
 export async function tailEntries(client: Tallystick, values: Values, io: Io): Promise<void> {
   const lines = parseCount(values.lines, '-n', { min: 0 }) ?? ENTRIES_DEFAULT
   const afterSeq = parseCount(values.after, '--after', { min: 0 })
-  // Requested in any case, because this request fails if the server is not reachable, while `follow` tolerates a
-  // server that is away for a while.
+  // This request is always sent. It fails if the server is not reachable, while `follow` tolerates a server that is not
+  // reachable for a while.
   const { size } = await client.ledger.get()
   const begin = afterSeq ?? size - lines - 1
   const isTable = io.stdout.isTTY && !values.json

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The hook is handled first and loads nothing that other commands need, not even the standard streams, because a
-// coding agent waits for each of its hooks.
+// The hook is handled first, and loads nothing that only other commands need, not even the standard streams. A coding
+// agent waits for each of its hooks.
 const [name, ...rest] = process.argv.slice(2)
 if (name === 'hook') {
   const { runHook } = await import('./commands/hook.ts')

@@ -1,6 +1,6 @@
 import type { DeliveryAttempt } from '../sdk/resources/webhooks.ts'
 
-/** Advice by error code, for endpoints that could not be reached. */
+/** Maps an error code to advice, for endpoints that could not be reached. */
 const OF_ERROR: Readonly<Record<string, string>> = {
   url_refused: 'give the webhook a valid URL: tallystick webhooks update',
   address_refused:

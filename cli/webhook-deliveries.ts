@@ -11,7 +11,7 @@ const ATTEMPTS: readonly Column<DeliveryAttempt>[] = [
   ['ANSWER', ({ excerpt }) => excerpt],
 ]
 
-/** Returns the two arguments of a command about one delivery. Throws UsageError. */
+/** Returns the two arguments of a command about one delivery. Throws UsageError if there are more or fewer. */
 export function deliveryArguments(
   [webhook, event, ...more]: readonly string[],
   usage: string,

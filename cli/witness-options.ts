@@ -14,7 +14,7 @@ type WitnessValues = {
   readonly 'witnesses-min'?: string | undefined
 }
 
-/** Parses the options. Returns undefined if no witness is named. Throws UsageError. */
+/** Parses the options. Returns undefined if no witness is named. Throws UsageError for invalid options. */
 export async function parseWitnessOptions(values: WitnessValues): Promise<WitnessPolicy | undefined> {
   const { witness: vkeys = [] } = values
   const min = parseCount(values['witnesses-min'], '--witnesses-min', { max: Math.max(1, vkeys.length) })

@@ -7,13 +7,15 @@ export type Activity = {
   readonly record: LedgerRecord
   readonly outcomes: readonly LedgerRecord[]
   readonly decisions: readonly LedgerRecord[]
-  /** The action's status, or another word for its end. null: the record is not an action. */
+  /** The action's status, or another word for its end. null if the record is not an action. */
   readonly ending: string | null
   readonly beganMs: number
-  /** null: no record says when the activity ended. */
+  /** Time when the activity ended, in ms, or null if no record contains it. */
   readonly endedMs: number | null
   readonly below: readonly Activity[]
-  /** `inside`: number of activities below, at any depth. `troubles`: number of them that did not end well. */
+  /**
+   * Number of activities below this one, at any depth. `troubles`: number of those activities that did not end well.
+   */
   readonly inside: number
   readonly troubles: number
 }
@@ -40,7 +42,7 @@ export function isDecision({ type }: LedgerRecord): boolean {
 }
 
 /**
- * Returns the top activities, which are those whose parent is not among the records. `isRead`: returns whether all
+ * Returns the top activities, which are those whose parent is not among the records. `isRead` returns whether all
  * records below a record were read.
  */
 export function activitiesOf(
@@ -57,7 +59,7 @@ export function activitiesOf(
   }
   const activity = (record: LedgerRecord): Activity => {
     const [outcomes, decisions, rest]: [LedgerRecord[], LedgerRecord[], LedgerRecord[]] = [[], [], []]
-    // Followed repeatedly, because a decision may be about another decision.
+    // Calls itself, because a decision may be about another decision.
     const sort = ({ id }: LedgerRecord) => {
       for (const child of byParent.get(id) ?? []) {
         const part = !isAction(record)
@@ -88,8 +90,8 @@ export function activitiesOf(
 }
 
 /**
- * Returns the word for the end of an activity. A known status takes precedence over an earlier unknown one. Without
- * an outcome, the last decision counts if it is a denial. `isRead`: all records about the activity were read.
+ * Returns the word for the end of an activity. A known status takes precedence over an earlier unknown status. Without
+ * an outcome, the last decision counts if it is a denial. `isRead`: true if all records about the activity were read.
  */
 export function endingOf(
   record: LedgerRecord,
@@ -116,7 +118,7 @@ function statusOf({ payload }: LedgerRecord): string {
   return typeof status === 'string' ? status : 'unknown'
 }
 
-/** Returns start and end of an activity: by the writer's times if there are any, otherwise by the server's times. */
+/** Returns start and end of an activity: the writer's times if the records have them, otherwise the server's times. */
 function timesOf(
   record: LedgerRecord,
   outcomes: readonly LedgerRecord[],
@@ -164,8 +166,8 @@ function endOfGated({ gated, nextEvents }: LedgerRecord): number | null {
 const RUN_SPANS: readonly unknown[] = ['invoke_agent', 'invoke_workflow', 'create_agent']
 
 /**
- * Returns whether a record is a run of an agent, or its call of another agent. Such records are counted separately,
- * because a run fails if a call in it fails.
+ * Returns whether a record is a run of an agent, or an agent's call of another agent. Such records are counted
+ * separately, because a run fails if a call in it fails.
  */
 export function isRun({ type, payload }: LedgerRecord): boolean {
   if (type !== 'otel-span/1') return payload?.['kind'] === 'agent'
@@ -186,7 +188,7 @@ export type Sum = {
   readonly name: string
   readonly kind: string
   count: number
-  /** Number of activities by ending. */
+  /** Maps an ending to the number of activities with this ending. */
   readonly endings: Map<string, number>
   inAllMs: number
   longestMs: number

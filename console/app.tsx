@@ -26,12 +26,12 @@ const MENU = [
   ['verify', 'Verify a file'],
 ] as const
 
-/** Requests a key, opens the key's ledger, and shows the page that the address names. */
+/** Asks the reader for a key, opens the key's ledger, and shows the page that the address names. */
 export function App() {
   const [key, setKey] = useState(takeKey)
   useEffect(() => {
-    // Takes the key from a link that is opened in a tab of the console. Registered before `useRoute`, because
-    // `useRoute` must not see the key.
+    // `read` takes the key from a link that is opened in a tab of the console. The listener is added before that of
+    // `useRoute`, so that `useRoute` never gets an address with the key.
     const read = () => setKey(takeKey())
     addEventListener('hashchange', read)
     return () => removeEventListener('hashchange', read)
@@ -57,7 +57,7 @@ export function App() {
 }
 
 function Opened({ apiKey, route, leave }: { apiKey: string; route: Route; leave: () => void }) {
-  // Uses one client for all requests, because a new client would restart the event stream.
+  // All requests use one client, because a new client would restart the event stream.
   const client = useMemo(() => connect(apiKey), [apiKey])
   const { data: ledger, error } = useQuery(
     (signal) => client.ledger.get({ signal }),
@@ -217,7 +217,7 @@ function Leave({ leave }: { leave: () => void }) {
 
 const NO_NAMES: Session['names'] = new Map()
 
-/** Returns the names of agents by id. Returns no names if the key may not read them; pages then show ids. */
+/** Maps ids of agents to names. Returns an empty map if the key may not read the names. Pages then show ids. */
 async function readNames(client: Session['client'], signal: AbortSignal): Promise<Session['names']> {
   const agents = await client.agents
     .list({ limit: SCAN_ROWS }, { signal })
@@ -226,7 +226,7 @@ async function readNames(client: Session['client'], signal: AbortSignal): Promis
   return new Map(agents.map(({ id, name }) => [id, name]))
 }
 
-/** Sets the title. Moves the focus to the heading of the page that opens, as when a browser loads a page. */
+/** Sets the title of the browser's tab. Moves the focus to the heading of the page, as when a browser loads a page. */
 function useTitleAndFocus({ page, id }: Route): void {
   useEffect(() => {
     const name = MENU.find(([one]) => one === page)?.[1] ?? page

@@ -5,7 +5,10 @@ import type { Session } from './session.ts'
 
 const DAY_MS = 86_400_000
 
-/** Period and filters of a case file. Days are in UTC, and both are included. Empty filters are ignored. */
+/**
+ * Period and filters of a case file. `from` and `to` are days in UTC, and the period includes both days. Empty filters
+ * are ignored.
+ */
 export type CaseFileRequest = {
   readonly from: string
   readonly to: string
@@ -15,7 +18,7 @@ export type CaseFileRequest = {
   readonly documents: boolean
 }
 
-/** `content`: the bytes. The browser stores them in memory or on disk. */
+/** A finished case file. `content`: the bytes, which the browser stores in memory or on disk. */
 export type CaseFile = { readonly name: string; readonly content: Blob; readonly isAnnounced: boolean }
 
 /**
@@ -47,7 +50,7 @@ export async function makeCaseFile(
   return { name: `${ledger.id}-${from}-${to}.bundle`, content: await gather(lines, onEntries), isAnnounced }
 }
 
-/** Collects lines in a file. The parts are Blobs, because a browser can store these outside the page's memory. */
+/** Collects lines in a file. The parts are Blobs, because a browser can store Blobs outside the page's memory. */
 async function gather(lines: AsyncIterable<string>, onEntries: (entries: number) => void): Promise<Blob> {
   const parts: Blob[] = []
   let part = ''

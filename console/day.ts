@@ -7,32 +7,36 @@ import { endingOf, isAction, isDecision, isOutcome, isRun, NO_OUTCOME } from './
  */
 
 /**
+ * How an action ended.
+ *
  * - `unclear`: the outcome is unknown or erased.
  * - `open`: the action has no outcome on this day.
  */
 export type Ending = 'ok' | 'error' | 'denied' | 'unclear' | 'open'
 
 export type DayActivity = {
-  /** The action. If the action was recorded on another day: the first record about it on this day. */
+  /** The action. If the action was recorded on another day, the first record about it on this day. */
   readonly record: LedgerRecord
   readonly outcomes: readonly LedgerRecord[]
   /** Decisions about the action, oldest first. */
   readonly decisions: readonly LedgerRecord[]
-  /** null: the action was recorded on another day, and this day has only a decision about it. */
+  /**
+   * How the action ended. null if the action was recorded on another day, and this day has only a decision about it.
+   */
   readonly ending: Ending | null
   /**
-   * True for a run of an agent, or its call of another agent. Runs are counted separately, because a run fails if a
-   * call in it fails.
+   * True for a run of an agent, or an agent's call of another agent. Runs are counted separately, because a run fails
+   * if a call in it fails.
    */
   readonly isRun: boolean
 }
 
 type Parts = { record: LedgerRecord; outcomes: LedgerRecord[]; decisions: LedgerRecord[] }
 
-/** Returns the actions of a day, newest first. Leaves out records that are not actions and are not about an action. */
+/** Returns the actions of a day, newest first. Records that are neither an action nor about an action are left out. */
 export function activitiesOfDay(records: readonly LedgerRecord[]): DayActivity[] {
   const activities = new Map<string, Parts>()
-  /** The action of each outcome and decision. A parent is recorded before its children, so one pass is enough. */
+  /** Maps an outcome or a decision to its action. A parent is recorded before its children, so one pass is enough. */
   const actionOf = new Map<string, string>()
   for (const record of records.toSorted(bySeqAndId)) {
     const isPart = isOutcome(record) || isDecision(record)
@@ -62,6 +66,6 @@ function endingOfDay({ record, outcomes, decisions }: Parts): Ending | null {
   if (word === 'ok' || word === 'error' || word === 'denied') return word
   if (word === NO_OUTCOME) return 'open'
   if (word !== null) return 'unclear'
-  // The action was recorded on another day. A denial ends the action; an approval does not.
+  // This line is reached if the action was recorded on another day. A denial ends the action; an approval does not.
   return decisions.at(-1)?.payload?.['decision'] === 'deny' ? 'denied' : null
 }

@@ -4,30 +4,33 @@ import type { GetRecordsQuery, LedgerRecord } from '../sdk/generated/api.ts'
 import { PAGE_ROWS, SCAN_RECORDS_MAX, SCAN_ROWS } from './limits.ts'
 
 /*
- * Finds records by a text. The server has indexes only of whole references and of persons' labels. All other members
- * are searched here, record by record, newest first.
+ * Finds records by a text. The server has indexes only of whole references and of persons' labels. This module searches
+ * all other members, record by record, newest first.
  */
 
-/** `where`: the member that contains the text, such as `payload.customer`; null: the search has no text. */
+/**
+ * A found record. `where`: the member that contains the text, such as `payload.customer`, or null if the search has no
+ * text.
+ */
 export type FoundRecord = { readonly record: LedgerRecord; readonly where: string | null }
 
 export type Findings = {
   readonly found: readonly FoundRecord[]
-  /** Number of records read. Records found by an index are not counted. */
+  /** Number of records that were read in full. Records found by an index do not count. */
   readonly read: number
   /** Number of read records whose payload is erased or was never shared. Texts in such payloads cannot be found. */
   readonly withoutPayload: number
   /** `recordedAt` of the last record that was read. */
   readonly readTo: string | null
-  /** Cursor of the records that are not read yet; null: all records were read. */
+  /** Cursor of the records that are not read yet, or null if all records were read. */
   readonly next: string | null
 }
 
 const NOTHING: Findings = { found: [], read: 0, withoutPayload: 0, readTo: null, next: null }
 
 /**
- * Yields the findings so far after each request. Ends when a page of records is found, after `SCAN_RECORDS_MAX`
- * records, or when all were read. `from`: earlier findings to continue from.
+ * Yields all findings so far after each request. Ends when one page of records is found, after `SCAN_RECORDS_MAX`
+ * records, or when all records were read. `from`: earlier findings with which the search continues.
  */
 export async function* find(
   client: Tallystick,
@@ -106,17 +109,20 @@ async function readOfPerson(
 
 /**
  * Returns no records if the server's error means that the text is not a valid reference or label, or that the key may
- * not search. Throws other errors.
+ * not search. Throws every other error.
  */
 function noneWhereRefused(error: unknown): { readonly data: [] } {
   if (error instanceof ApiError && [400, 403, 422].includes(error.status)) return { data: [] }
   throw error
 }
 
-/** Names of the searched members, for the page. */
+/** Names of the members that are searched. The page shows this text. */
 export const READ_MEMBERS = 'types, references, payloads, deliveries, reasons and metadata'
 
-/** Returns the path of the first member that contains the text, ignoring case; null: no member contains it. */
+/**
+ * Returns the path of the first member that contains the text, ignoring case. Returns null if no member contains the
+ * text.
+ */
 export function whereIs(record: LedgerRecord, text: string): string | null {
   const wanted = plain(text)
   const { type, references, payload, metadata, gated } = record
@@ -142,8 +148,8 @@ function plain(text: string): string {
 }
 
 /**
- * Returns the path of the value that contains the text. Leaves out indexes of lists, because readers know members by
- * name.
+ * Returns the path of the value that contains the text. The path has no indexes of lists, because readers know members
+ * by name.
  */
 function pathTo(value: unknown, wanted: string, path: string): string | null {
   if (value === null || value === undefined) return null

@@ -3,7 +3,7 @@ import { type Filters, linkTo } from './router.ts'
 const PAGES: Readonly<Record<string, string>> = { rec: 'record', agt: 'agents', key: 'agents', peer: 'peers' }
 
 type KnownNames = {
-  /** Names of agents by id. */
+  /** Maps an agent's id to its name. */
   readonly names: ReadonlyMap<string, string>
   readonly ledger: { readonly size: number }
 }
@@ -18,7 +18,8 @@ export function linkOf(typed: string, { names, ledger }: KnownNames, filters: Fi
   const [, prefix = ''] = /^([a-z]+)_[0-9a-z]{26}$/.exec(typed) ?? []
   const page = PAGES[prefix]
   if (page !== undefined) return linkTo(page, typed)
-  // A number beyond the last seq is not a seq. It is searched as a text, for example an invoice number.
+  // A number beyond the last seq is not a seq. It is searched as a text, because it may be an invoice number, for
+  // example.
   if (/^\d{1,15}$/.test(typed) && Number(typed) < ledger.size) return linkTo('entry', typed)
   if (/^[0-9a-f]{32}$/i.test(typed)) return linkTo('run', '', { trace: typed.toLowerCase() })
   const [, trace] = /^00-([0-9a-f]{32})-/.exec(typed) ?? []

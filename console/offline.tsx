@@ -4,7 +4,7 @@ import { VerifyFile } from './parts/verify-file.tsx'
 import { showHiddenText } from './shown-text.ts'
 import { verifyFile } from './verifier.ts'
 
-/* verify.html: only the verifier, in one file that a browser can open from disk. */
+/* Entry point of verify.html, which contains only the verifier, in one file that a browser can open from disk. */
 
 showHiddenText()
 render(

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** Result of a request. While the request is repeated, the last result stays. */
+/** Result of a request. While the request is repeated, the last result stays visible. */
 export type Query<T> = {
   readonly data: T | null
   readonly error: Error | null

@@ -1,12 +1,12 @@
 /*
- * Addresses within the console: `#/record/rec_…?peer=…`. They are in the fragment. So the pages work below any path,
- * and no server sees what a reader opens.
+ * Addresses within the console: `#/record/rec_…?peer=…`. They are in the URL's fragment. Therefore the pages work below
+ * any path, and no server learns what a reader opens.
  */
 
 export type Route = {
-  /** First part of the address; empty: the overview. */
+  /** First part of the address. An empty text means the overview. */
   readonly page: string
-  /** Second part of the address, such as an id; empty: there is no second part. */
+  /** Second part of the address, such as an id. Empty if there is no second part. */
   readonly id: string
   readonly query: URLSearchParams
 }

@@ -46,8 +46,8 @@ class RunCollector {
   }
 
   /**
-   * Adds those records that belong to the run. `taken`: number of these records. `fresh`: those that were not added
-   * before.
+   * Adds the records that belong to the run. `taken`: number of these records. `fresh`: those of them that were not
+   * added before.
    */
   add(records: readonly LedgerRecord[]): { readonly taken: number; readonly fresh: readonly LedgerRecord[] } {
     let taken = 0
@@ -73,7 +73,7 @@ class RunCollector {
 
 /**
  * Reads the chain from the root of the run. Stops when most records belong to other runs. Returns true if it reached
- * the end of the ledger; the run is then complete.
+ * the end of the ledger, because the run is then complete.
  */
 async function readChain(client: Tallystick, found: RunCollector, signal: AbortSignal): Promise<boolean> {
   const { root } = found

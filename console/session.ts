@@ -2,8 +2,8 @@ import { Tallystick } from '../sdk/client.ts'
 import type { GetLedgerAnswer, Scope } from '../sdk/generated/api.ts'
 
 /*
- * The reader's API key. It is typed in, or comes from the fragment of a link, which no server sees. It lasts as long
- * as the tab.
+ * The reader's API key. The reader types it, or it comes from the fragment of a link, which no server gets. It lasts as
+ * long as the tab.
  */
 
 const STORED = 'tallystick.apiKey'
@@ -13,14 +13,14 @@ const FRAGMENT = /^#key=(tly_[\x21-\x7e]{1,256})$/
 export type Session = {
   readonly client: Tallystick
   readonly ledger: GetLedgerAnswer
-  /** Known names of agents by id. */
+  /** Maps an agent's id to its name, for agents whose name is known. */
   readonly names: ReadonlyMap<string, string>
 }
 
 /**
- * Returns the key of this tab; null: there is no key. If the address contains a key, removes it from the address and
- * the history. Asks the reader before that key replaces the tab's key: anybody can make a link, and what the reader
- * types in later would go to the link's ledger.
+ * Returns the key of this tab, or null if there is no key. If the address contains a key, removes it from the address
+ * and the history. Asks the reader before that key replaces the tab's key. Anybody can make such a link, and what the
+ * reader types later would go to the ledger of the link.
  */
 export function takeKey(): string | null {
   const [, given] = FRAGMENT.exec(location.hash) ?? []
@@ -40,13 +40,13 @@ export function forgetKey(): void {
   sessionStorage.removeItem(STORED)
 }
 
-/** Returns whether a text can be an API key. Other texts could not even be sent in a header. */
+/** Returns whether a text can be an API key. Some other texts cannot even be sent in a header. */
 export function isKey(text: string): boolean {
   return /^tly_[\x21-\x7e]{1,256}$/.test(text)
 }
 
 /**
- * Returns a client. The API is one level above the console, whatever path a proxy has put both under. `apiKey`: must
+ * Returns a client. The API is one level above the console, under any path that a proxy uses for both. `apiKey`: must
  * satisfy `isKey`.
  */
 export function connect(apiKey: string): Tallystick {

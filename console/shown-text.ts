@@ -8,12 +8,12 @@ import { codeOf } from '../src/proof/quoted.ts'
  * (UAX #9).
  */
 
-/** Matches texts without hidden characters and without right-to-left text, which most texts are. */
+/** Matches texts without hidden characters and without right-to-left text. Most texts match. */
 const SIMPLE = /^[\n\x20-\x7e\u00a0-\u00ac\u00ae-\u02ff\u2010-\u2027…]*$/
 const RTL = String.raw`\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\u{10800}-\u{10fff}\u{1e800}-\u{1efff}`
 /**
- * A run of right-to-left text. It begins at the first right-to-left letter and ends at the last one before a letter
- * of another script, or before the end of a JSON string.
+ * Matches a run of right-to-left text. The run begins at the first right-to-left letter. It ends at the last
+ * right-to-left letter before a letter of another script, or before the end of a JSON string.
  */
 const RTL_RUN = new RegExp(String.raw`([${RTL}](?:[^${RTL}\p{L}"\n]*[${RTL}])*)`, 'u')
 /**
@@ -22,7 +22,7 @@ const RTL_RUN = new RegExp(String.raw`([${RTL}](?:[^${RTL}\p{L}"\n]*[${RTL}])*)`
  */
 const AS_GIVEN = new Set(['value', 'href'])
 
-/** Installs the protection for all elements created later. */
+/** Installs the protection for all elements that are created after the call. */
 export function showHiddenText(): void {
   options.vnode = (vnode) => {
     const { type, props } = vnode as VNode<unknown>
@@ -47,7 +47,8 @@ function isolate(vnode: VNode, text: string): void {
 }
 
 function isolateRuns(text: string) {
-  // The text is wrapped in a String object: Preact shows it as text, and does not call this function for it again.
+  // The text is wrapped in a String object. Preact shows such an object as text, and does not call this function for it
+  // again.
   return text.split(RTL_RUN).map((part, i) => (i % 2 === 0 ? part : createElement('bdi', {}, Object(part))))
 }
 

@@ -7,7 +7,7 @@ const UNITS = [
   ['s', 1_000],
 ] as const
 
-/** Returns the distance to now: `3 min ago`, `in 2 h`. */
+/** Returns the time distance from now: `3 min ago`, `in 2 h`. */
 export function ago(thenMs: number, nowMs: number): string {
   const ms = Math.abs(nowMs - thenMs)
   const [unit, unitMs] = UNITS.find(([, length]) => ms >= length) ?? ['s', 1_000]
@@ -16,8 +16,8 @@ export function ago(thenMs: number, nowMs: number): string {
 }
 
 /**
- * Returns the clock time with its zone, `14:03:22 GMT+1`. If it is not today, the date comes first. `timeZone`:
- * default is the browser's.
+ * Returns the clock time with its zone, `14:03:22 GMT+1`. For another day than today, the date comes first. `timeZone`:
+ * by default the browser's.
  */
 export function clockTime(ms: number, nowMs: number, timeZone?: string): string {
   const format = formatOf(timeZone)
@@ -44,7 +44,7 @@ function both(large: number, largeUnit: string, small: number, smallUnit: string
 
 const formats = new Map<string | undefined, Intl.DateTimeFormat>()
 
-/** Returns a format from the cache, because making a format takes longer than using it. */
+/** Returns a format from the cache, because creating a format takes longer than using it. */
 function formatOf(timeZone: string | undefined): Intl.DateTimeFormat {
   const made = formats.get(timeZone)
   if (made !== undefined) return made

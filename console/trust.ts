@@ -1,23 +1,25 @@
 /*
- * Stores for each ledger the first key that this browser saw, and the newest checkpoint that it verified. Both
- * outlast the tab and the API key, and neither is secret. If the server later shows another history, that history
- * contradicts them.
+ * Stores two values for each ledger: the first key that this browser got, and the newest checkpoint that it verified.
+ * Both outlast the tab and the API key, and neither is secret. If the server later shows another history, the stored
+ * values contradict that history.
  */
 
 export type StoredTrust = {
   /** `noteVerifierKey` of the ledger. */
   readonly noteKey: string
-  /** True: the reader typed the key. False: the key came from the server when this browser first opened the ledger. */
+  /**
+   * True if the reader typed the key. False if the key came from the server when this browser first opened the ledger.
+   */
   readonly isGiven: boolean
   /** Time at which the key was stored, in RFC 3339. */
   readonly since: string
-  /** The newest verified checkpoint, as a signed note; null: no checkpoint was verified yet. */
+  /** The newest verified checkpoint, as a signed note, or null if no checkpoint was verified yet. */
   readonly checkpoint: string | null
 }
 
 const nameOf = (ledger: string) => `tallystick.kept.${ledger}`
 
-/** Returns the stored trust; null: this browser has not seen the ledger, or cannot store anything. */
+/** Returns the stored values, or null if this browser has not opened the ledger, or cannot store anything. */
 export function readTrust(ledger: string): StoredTrust | null {
   try {
     const stored: StoredTrust | null = JSON.parse(localStorage.getItem(nameOf(ledger)) ?? 'null')
@@ -33,7 +35,7 @@ export function storeTrust(ledger: string, trust: Omit<StoredTrust, 'since'>): v
   try {
     localStorage.setItem(nameOf(ledger), JSON.stringify({ ...trust, since }))
   } catch {
-    // Storage is full or disabled. Nothing is stored, and the verdict says so.
+    // Storage is full or disabled. Nothing is stored, and the verdict tells the reader so.
   }
 }
 
@@ -41,11 +43,11 @@ export function forget(ledger: string): void {
   localStorage.removeItem(nameOf(ledger))
 }
 
-/** The key by which a ledger is verified, and where the key comes from. */
+/** The key with which a ledger is verified, and where the key comes from. */
 export type LedgerKey = Pick<StoredTrust, 'noteKey' | 'isGiven'> & {
   /**
-   * Time at which the key was stored (RFC 3339). null: the key came with this answer of the server, or the reader
-   * typed it for one file.
+   * Time at which the key was stored (RFC 3339). null if the key is not stored: the server has just sent it, or the
+   * reader typed it for one file.
    */
   readonly since: string | null
 }
@@ -71,7 +73,7 @@ export function storeWitnesses(keys: readonly string[]): void {
   localStorage.setItem(WITNESSES, JSON.stringify(keys))
 }
 
-/** Returns the number of entries that a checkpoint covers: the second line of the note. */
+/** Returns the number of entries that a checkpoint covers, from the second line of the note. */
 export function sizeOf(note: string): number {
   return Number(note.split('\n')[1])
 }

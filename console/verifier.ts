@@ -18,7 +18,7 @@ export type Verdict = {
   readonly ok: boolean
   readonly title: string
   readonly reason: string | null
-  /** Sentences for the reader. */
+  /** Sentences that tell the reader what the result depends on. */
   readonly basis: readonly string[]
 }
 
@@ -70,7 +70,7 @@ export async function verifyRecord(
   }
 }
 
-/** Returns the stored checkpoint, with the proof that the new one continues it. */
+/** Returns the stored checkpoint, with the proof that the new checkpoint continues it. */
 async function consistencyWithStored(
   client: Tallystick,
   checkpoint: string,
@@ -107,7 +107,10 @@ export async function verifyEntry(readProof: () => Promise<EntryProof>, key: Led
   }
 }
 
-/** Verifies a given file: an export, a bundle, a proof or a receipt. `trusted`: a note key or kid, or an empty text. */
+/**
+ * Verifies a given file: an export, a bundle, a proof or a receipt. `trusted`: a note key or a kid that the reader
+ * trusts. It is empty if the reader gave no key.
+ */
 export async function verifyFile(
   file: Blob,
   trusted: string,
@@ -134,7 +137,7 @@ export async function verifyCaseFile(file: Blob, key: LedgerKey): Promise<Verdic
   }
 }
 
-/** `basis`: where the key comes from. Absent if there is no key. */
+/** Keys that the reader trusts. `basis`: sentence that states where the key comes from. Absent if there is no key. */
 type Trusted = { readonly noteKey?: string; readonly kids?: string[]; readonly basis?: string }
 
 function parseTrusted(text: string): Trusted {
@@ -237,8 +240,8 @@ async function verifyReceipt(file: Blob, { noteKey, basis }: Trusted): Promise<V
 }
 
 /**
- * Returns a verdict for refusals of the verifier, and for a server's answer that its own data are damaged. Throws
- * other errors.
+ * Returns a verdict if the verifier refuses, or if the server answers that its own data are damaged. Throws other
+ * errors.
  */
 function refused(error: unknown): Verdict {
   if (error instanceof UsageError)
@@ -251,7 +254,7 @@ function refused(error: unknown): Verdict {
 const selfAsserted = (key: string) =>
   `You gave no key, so only the file itself names its signer (${key}). Compare that with a key from elsewhere.`
 
-/** Returns the sentence that says where the key comes from. */
+/** Returns the sentence that states where the key comes from. */
 function keyBasis({ isGiven, since }: Pick<LedgerKey, 'isGiven' | 'since'>): string {
   const at = since === null ? '' : `${since.slice(0, 16).replace('T', ' ')} UTC`
   if (isGiven)
@@ -283,12 +286,12 @@ function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }
 
-/** A signature of a checkpoint. `proof`: result for a witness's signature; null: the signature is not a witness's. */
+/** A signature of a checkpoint. `proof`: result for a witness's signature, or null for any other signature. */
 export type SignatureView = {
   readonly name: string
   readonly keyId: string
   readonly role: string
-  /** Time of a witness's signature, by the witness's clock. null: the signature is not a witness's. */
+  /** Time of a witness's signature, by the witness's clock. null for any other signature. */
   readonly at: string | null
   readonly proof: 'verified' | 'does not verify' | 'key not known here' | null
 }
@@ -308,7 +311,7 @@ export function requireWitnessKey(key: string): void {
   parseWitnesses({ keys: [key] }, chooseEngine().providers)
 }
 
-/** Verifies the ledger's own signature, and those of the `witnesses` that the reader trusts. */
+/** Verifies the ledger's own signature, and the signatures of the `witnesses` that the reader trusts. */
 export async function readCheckpoint(
   note: string,
   key: LedgerKey,

@@ -1,5 +1,5 @@
 /*
- * Words for codes of the API. A code without words is shown unchanged, so that the reader sees the codes of a newer
+ * Words for codes of the API. A code without words is shown unchanged, so that the reader can see the codes of a newer
  * server.
  */
 

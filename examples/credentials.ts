@@ -6,8 +6,8 @@ export type Credentials = { readonly baseUrl?: string; readonly apiKey?: string 
 const KEPT = join(process.env['TALLYSTICK_DATA'] || '.tallystick', 'credentials.json')
 
 /**
- * Returns what `npm start` stored in this folder. Empty if the environment has a key, because the client reads that
- * key itself.
+ * Returns the credentials that `npm start` stored in this folder. Returns an empty object if the environment has a key,
+ * because the client reads that key itself.
  */
 export function credentials(): Credentials {
   if (process.env['TALLYSTICK_API_KEY']) return {}

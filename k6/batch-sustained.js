@@ -1,7 +1,7 @@
 /*
- * Sends batches of 1,000 records for ten minutes, then batches of 2,000 for ten more. Two producers each send the
- * next batch after the answer to the last one (a closed loop). The runner checks from k6's five-second series whether
- * the rate stays constant.
+ * Sends batches of 1,000 records for ten minutes, then batches of 2,000 for ten more minutes. Two producers work in a
+ * closed loop: each sends its next batch after the answer to the last batch. The runner checks from k6's five-second
+ * series whether the rate stays constant.
  */
 import { check, sleep } from 'k6'
 import exec from 'k6/execution'
@@ -14,9 +14,9 @@ import { makeSummary, measured } from './lib/summary.js'
 const seconds = Number(__ENV.SECONDS ?? profileOf('batch-sustained').seconds)
 const producers = 2
 const sizes = [1_000, 2_000]
-/** Time for the last batches of one size to be answered before the next size begins. */
+/** Pause in seconds before the next size begins, so that the last batches of the size before are answered. */
 const PAUSE_SECONDS = 2
-/** Only every n-th answer is parsed: an answer for 1,000 records is 150 KB. */
+/** Only every n-th answer is parsed, because an answer for 1,000 records is 150 KB. */
 const READ_EVERY = 64
 
 const nameOf = (/** @type {number} */ items) => `batches_of_${items}`
@@ -48,7 +48,7 @@ export const options = makeOptions({
 })
 
 /**
- * Body generators of this producer, by batch size.
+ * Maps a batch size to this producer's generator of bodies.
  *
  * @type {Map<number, () => string>}
  */

@@ -1,7 +1,7 @@
 /*
- * Compares 64 producers of 100-record batches on one ledger with one producer of 1,000-record batches on another. The
- * figure is the ratio of the two rates. The sides run one after the other, as closed loops. Each side has a warm-up
- * that does not count.
+ * Compares 64 producers of 100-record batches on one ledger with one producer of 1,000-record batches on another
+ * ledger. The result is the ratio of the two rates. The two sides run one after the other, as closed loops. Each side
+ * has a warm-up that does not count.
  */
 import { check, sleep } from 'k6'
 import exec from 'k6/execution'
@@ -14,7 +14,7 @@ import { makeSummary, measured } from './lib/summary.js'
 const { seconds: secondsDefault, warmUpSeconds } = profileOf('dense-producers')
 const seconds = Number(__ENV.SECONDS ?? secondsDefault)
 const PAUSE_SECONDS = 2
-/** Only every n-th answer is parsed. */
+/** One in 64 answers is parsed. */
 const READ_EVERY = 64
 
 const SIDES = [
@@ -49,7 +49,7 @@ export const options = makeOptions({
 })
 
 /**
- * Body generators of this producer, by batch size.
+ * Maps a batch size to this producer's generator of bodies.
  *
  * @type {Map<number, () => string>}
  */

@@ -3,10 +3,10 @@
  *
  * 1. The home suspends the peering, a backlog is created, and the peering is resumed. The rate is counted in the
  *    guest's chain until the guest has received the whole backlog.
- * 2. Records come at a constant rate.
+ * 2. Records are created at a constant rate.
  *
  * For each shared entry of the home, the guest appends a signed receipt. The runner counts the entries again in both
- * chains and computes each lag, from the home's `recordedAt` to the guest's.
+ * chains. It computes each lag, which is the guest's `recordedAt` minus the home's `recordedAt`.
  */
 import { check, sleep } from 'k6'
 import { Counter, Gauge } from 'k6/metrics'
@@ -20,13 +20,13 @@ import { makeSummary, measured } from './lib/summary.js'
 const { backlog, perSecond, followers, seconds: secondsDefault } = profileOf('federation-drain')
 const seconds = Number(__ENV.SECONDS ?? secondsDefault)
 const FILL_IN_FLIGHT = 32
-/** Time for the other followers to finish the backlog's entries before the backlog is drained. */
+/** Time in seconds for the other followers to process the backlog's entries before the backlog is drained. */
 const CALM_SECONDS = 4
 const LOOK_EVERY_SECONDS = 0.05
 const DRAIN_SECONDS_MAX = 240
 const ARRIVE_SECONDS_MAX = 60
 
-/** Acknowledged records minus the guest's entries that received one. */
+/** Number of acknowledged records minus number of the guest's entries that received such a record. */
 const unreceived = new Counter('unreceived_records')
 const drainRate = new Gauge('drained_per_second')
 const followRate = new Gauge('followed_per_second')
@@ -52,7 +52,8 @@ export const options = makeOptions({
 const nextBody = makeRecordBodies()
 
 /**
- * Returns the body of a shared record: the sharing members are spliced in front of the members of a single record.
+ * Returns the body of a shared record. It is the body of a single record with the members about sharing inserted at the
+ * start.
  *
  * @param {import('./lib/guest.js').Peering} peering
  */
@@ -62,8 +63,8 @@ function nextShared({ id, performer }) {
 }
 
 /**
- * The backlog is drained in `setup` and not in a scenario: k6 fixes the start times of scenarios, but how long the
- * drain takes is what is measured.
+ * The backlog is drained in `setup` and not in a scenario. k6 fixes the start times of scenarios, but the length of the
+ * drain is only known at its end.
  */
 export async function setup() {
   const peering = makePeering('federation-drain')
@@ -109,7 +110,8 @@ export function teardown({ peering, sizeBefore, filled }) {
   const all = sizeOf(home) - readOf(home, `/v1/peers/${id}`).addedSeq - ENTRIES_OF_NO_RECORD
   check(null, {
     'all that was shared is received': () => awaitSize(guest, sizeBefore + all, ARRIVE_SECONDS_MAX),
-    // Polled: the sender learns that its last entry was received only after the receiver has appended it.
+    // This state is polled. The sender learns that its last entry was received only after the receiver has appended the
+    // receipt.
     'nothing is behind, dead or forked, on either side': () =>
       [home, guest].every((ledger) =>
         awaitThat(() => {
@@ -124,8 +126,8 @@ export function teardown({ peering, sizeBefore, filled }) {
 }
 
 /**
- * Entries of the home that share no record: `peer-added` itself, the guest's half of the handshake, a suspension and
- * a resumption.
+ * Number of the home's entries that share no record: `peer-added` itself, the guest's half of the handshake, a
+ * suspension and a resumption.
  */
 const ENTRIES_OF_NO_RECORD = 4
 

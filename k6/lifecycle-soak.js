@@ -1,10 +1,10 @@
 /*
  * Eight clients each run one gated record after another, from creation to verdict, for five minutes. CLIENTS sets
- * another number. The goal is a run without faults: no error, no record given up, no restart, no dead letter, and
- * constant memory. The runner checks the last three.
+ * another number of clients. The goal is a run without faults: no error, no record given up, no restart, no dead
+ * letter, and constant memory. The runner checks the last three.
  *
- * One more client shares its records with a second organisation, whose agent performs them. These records do not
- * count in the figures but must be free of faults too. The runner compares both chains.
+ * One more client shares its records with a second organisation, whose agent does the work. These records do not count
+ * in the figures but must be free of faults too. The runner compares both chains.
  */
 import exec from 'k6/execution'
 import { Counter } from 'k6/metrics'
@@ -17,7 +17,9 @@ import { makeSummary, measured } from './lib/summary.js'
 
 const seconds = Number(__ENV.SECONDS ?? profileOf('lifecycle-soak').seconds)
 const CLIENTS_DEFAULT = 8
-/** Records complete within the duration. Later ones do not count in the rate. */
+/**
+ * Number of records that were complete within the duration. Records that are complete later do not count in the rate.
+ */
 const inTime = new Counter('lifecycles_in_time')
 const clients = Number(__ENV.CLIENTS ?? CLIENTS_DEFAULT)
 
@@ -62,7 +64,7 @@ export const handleSummary = makeSummary('lifecycle-soak', (data) => {
   return {
     figures: {
       records: measured(data, 'lifecycles_complete', 'count') ?? 0,
-      // The goal is a rate of many clients: eight clients that wait for the worker cannot reach it.
+      // Only `rateOfMany` has a goal. Eight clients that wait for the worker cannot reach this goal.
       [clients === CLIENTS_DEFAULT ? 'rate' : 'rateOfMany']: rate,
       // `passes` of a Rate counts the requests for which `failed` was true.
       errors: measured(data, 'failed', 'passes'),

@@ -1,6 +1,6 @@
 /*
- * Users who send the next request as soon as the last one is answered. 70 % of the requests get a record, 20 %
- * notarize one, 10 % list the newest. The number of users rises in steps, and each step has its own figures. A
+ * Users who send the next request as soon as the last one is answered. 70 % of the requests get a record, 20 % notarize
+ * a record, 10 % list the newest records. The number of users rises in steps, and each step has its own figures. A
  * refused user waits for the time of `Retry-After`.
  */
 import { check, sleep } from 'k6'
@@ -13,21 +13,24 @@ import { makeSteps } from './lib/steps.js'
 import { makeSummary, measured } from './lib/summary.js'
 
 const { users, seconds } = profileOf('mixed-users')
-/** STEPS sets other numbers of users. */
+/** The variable STEPS sets other numbers of users. */
 const USERS = __ENV.STEPS?.split(',').map(Number) ?? users
 const HOLD_SECONDS = Number(__ENV.SECONDS ?? seconds)
-/** More new connections at once would fill the server's accept queue, and the next try would come a second later. */
+/**
+ * Maximum number of new users per second. With more new connections in a second, the server's accept queue would be
+ * full. The refused connections would be tried again a second later.
+ */
 const USERS_PER_SECOND = 400
 const SEEDED = 10_000
 const SEEDED_PER_BATCH = 1_000
 /**
- * Each user knows every tenth of the seeded records and the last record that it wrote. k6 hands each user a copy of
- * the result of `setup`, and 10,000 copies of all the ids would be 3 GB.
+ * Each user has the ids of every tenth seeded record, and of the last record that it wrote. k6 gives each user a copy
+ * of the result of `setup`, and 10,000 copies of all the ids would be 3 GB.
  */
 const KNOWN_EVERY = 10
 const ID_CHARS = 'rec_'.length + 26
 const PAGE = 'limit=20'
-/** Only every n-th answer is parsed: parsing all of them would be most of k6's work. */
+/** Only every n-th answer is parsed, because parsing all answers would be most of k6's work. */
 const READ_EVERY = 16
 const P99_MS_MAX = 1_000
 
@@ -95,7 +98,7 @@ export default function ({ ledger: { key }, ids }) {
 /** @param {string} key @param {string} ids @param {boolean} keepBody */
 function getOne(key, ids, keepBody) {
   const known = ids.length / ID_CHARS
-  // An index past the last one stands for the record that the user wrote.
+  // An index after the last known id means the record that the user wrote.
   const at = random.integer(0, known)
   const id =
     at < known ? ids.slice(at * ID_CHARS, (at + 1) * ID_CHARS) : (ownRecord ?? ids.slice(0, ID_CHARS))

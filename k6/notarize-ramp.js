@@ -1,6 +1,6 @@
 /*
- * Single records at a rate that rises from 1 to 100 requests a second within 30 s, however the server behaves (an
- * open model). PEAK sets another maximum. RATE sets a constant rate instead, with which the runner finds the ceiling.
+ * Sends single records at a rate that rises from 1 to 100 requests a second within 30 s, however the server behaves (an
+ * open model). PEAK sets another maximum. RATE sets a constant rate instead. The runner uses RATE to find the ceiling.
  */
 import { check } from 'k6'
 import { makeRecordBodies } from './lib/data.js'
@@ -14,9 +14,12 @@ const FROM = 1
 const peak = Number(__ENV.PEAK ?? peakDefault)
 const held = __ENV.RATE === undefined ? null : Number(__ENV.RATE)
 const runSeconds = Number(__ENV.SECONDS ?? seconds)
-/** Each request occupies one user until it is answered: at 1 s a request, as many users as requests a second. */
+/**
+ * Each request occupies one user until it is answered. If a request takes 1 s, there must be as many users as requests
+ * per second.
+ */
 const users = Math.min(usersMax, Math.max(64, Math.ceil(held ?? peak)))
-/** Only every n-th answer is parsed: parsing all of them would be most of k6's work. */
+/** Only every n-th answer is parsed, because parsing all answers would be most of k6's work. */
 const READ_EVERY = 16
 
 export const options = makeOptions({
@@ -30,8 +33,8 @@ export const options = makeOptions({
       gracefulStop: '30s',
     },
   },
-  // Above the ceiling, refusals, failures and dropped iterations are expected, and the runner judges them. A ramp
-  // below the ceiling has none of them. The short profile allows dropped iterations, because a slow machine may start
+  // Above the ceiling, refusals, failures and dropped iterations are expected, and the runner judges them. A ramp below
+  // the ceiling must have none of them. The short profile allows dropped iterations, because a slow machine may start
   // k6 late.
   thresholds: __ENV.SEARCHING
     ? { failed: [], ...watchCount('http_reqs', ['status:503']) }

@@ -1,12 +1,12 @@
 /*
- * Loads the server with twice what it can do. There are three phases:
+ * Loads the server with twice its ceiling. There are three phases:
  *
- * 1. A fifth of the ceiling, for the latency of an unloaded server.
+ * 1. A fifth of the ceiling, to measure the latency of an unloaded server.
  * 2. Twice the ceiling.
- * 3. Half the ceiling: how long does it take until that much is accepted again?
+ * 3. Half the ceiling, to measure the time until the server accepts this rate again.
  *
- * Clients ignore Retry-After. CEILING is in records a second. The runner measures it before, on the same machine.
- * Without CEILING, this script only searches for it, with clients in a closed loop.
+ * Clients ignore Retry-After. CEILING is the ceiling in records a second, which the runner has measured on the same
+ * machine. Without CEILING, this script only searches for the ceiling, with clients in a closed loop.
  */
 import { check } from 'k6'
 import exec from 'k6/execution'
@@ -26,21 +26,27 @@ const PHASES = {
   recovery: { share: 0.5, seconds: profile.recoverySeconds },
 }
 const SEARCH_SECONDS = profile.searchSeconds
-/** A process that has just started runs code that is not compiled yet. */
+/** Warm-up of the search in seconds. A process that has just started runs code that is not compiled yet. */
 const SEARCH_WARM_UP_SECONDS = profile.searchWarmUpSeconds
-/** Fewer than the server admits at once, so that it refuses none of them. */
+/**
+ * Number of users of the search. It is less than the number of requests that the server admits at the same time, so
+ * that the server refuses none of them.
+ */
 const SEARCH_USERS = 128
 /**
- * Each request in progress occupies a user. There must be users for the requests that the server admits (256, and
- * once a burst of 2,048) and for those that it is about to refuse. With fewer users, k6 could not offer the load.
- * `short` only shows that the script works.
+ * Maximum number of users. Each request in progress occupies a user. There must be enough users for the requests that
+ * the server admits (256, or once 2,048 in a burst), and for further requests that it refuses. With fewer users, k6
+ * could not send the load. `short` has fewer, because it only shows that the script works.
  */
 const USERS_MAX = profile.usersMax
-/** Minimum for a low ceiling: fewer than 256 users would never be refused. */
+/**
+ * Minimum number of users, for a low ceiling. The server admits 256 requests at a time, so it would never refuse a
+ * request of fewer users.
+ */
 const USERS_MIN = 320
-/** Share of the offered load that must be accepted each second for the throughput to count as recovered. */
+/** Share of the offered load that must be accepted each second for the rate to count as recovered. */
 const BACK_SHARE = 0.95
-/** Only every n-th answer is parsed: parsing all of them would be most of k6's work. */
+/** Only every n-th answer is parsed, because parsing all answers would be most of k6's work. */
 const READ_EVERY = 16
 
 const search = makeSteps([
@@ -76,7 +82,7 @@ function optionsOfOverload(ceiling) {
       duration: `${seconds}s`,
       startTime: `${startsAt}s`,
       preAllocatedVUs: Math.min(USERS_MAX, Math.max(USERS_MIN, rate)),
-      // Requests in progress at the end of a phase are answered during the next one. If they were cut off, their
+      // Requests in progress at the end of a phase are answered during the next phase. If k6 cut them off, their
       // outcome would be unknown.
       gracefulStop: '60s',
     }
@@ -93,8 +99,8 @@ function optionsOfOverload(ceiling) {
       ...watchRate('failed', tags),
       ...watchCount('http_reqs', tags),
       ...watchCount('dropped_iterations', tags),
-      // Answers other than a 2xx and a 503. The time of a 503 is measured. `short` ignores it, because the machine
-      // may be busy.
+      // No answer may be other than a 2xx or a 503. `failed` also requires that a 503 is quick. `short` does not check
+      // `failed`, because the machine may be busy.
       http_req_failed: ['rate==0'],
       ...(PROFILE === 'short' ? { failed: [] } : {}),
     },
@@ -161,7 +167,7 @@ function measurePhase(data, phase, ceiling) {
   return {
     phase,
     duePerSecond: ceiling * share,
-    /** Less than the rate due if k6 could not send more. */
+    /** This is below the intended rate if k6 could not send more requests. */
     offeredPerSecond: (value('http_reqs', 'count') ?? 0) / seconds,
     dropped: value('dropped_iterations', 'count') ?? 0,
     acceptedPerSecond: (value('accepted', 'count') ?? 0) / seconds,

@@ -2,7 +2,7 @@
  * Thirty users, each with five messages in flight. Each user numbers its messages and checks three things:
  *
  * - Each answer belongs to its message.
- * - A message gets a higher position than every message that was answered before it was sent.
+ * - If a message was answered before another message was sent, the later message has a higher position.
  * - At the end, the user's list contains every acknowledged number exactly once, with the id of its answer.
  */
 import { check, sleep } from 'k6'
@@ -18,12 +18,15 @@ import { makeSummary, measured } from './lib/summary.js'
 const seconds = Number(__ENV.SECONDS ?? profileOf('pipelined-messages').seconds)
 const users = 30
 const inFlight = 5
-/** Messages answered within the duration. Later ones do not count in the rate. */
+/**
+ * Number of messages that were answered within the duration. Messages that are answered later do not count in the rate.
+ */
 const inTime = new Counter('messages_in_time')
-/** Time that a user takes to read all of its messages back. */
+/** Time that a user needs to read all of its messages back. */
 const readBackMs = new Trend('read_back', true)
 /**
- * Reading back is not part of the load. A server runs four searches at a time, so the users start one after another.
+ * Interval in seconds at which users start to read back. Reading back is not part of the load. A server runs four
+ * searches at a time, so the users start one after another.
  */
 const READ_BACK_EVERY_SECONDS = 0.2
 const READ_BACK_SECONDS_MAX = 600
@@ -40,7 +43,7 @@ export const options = makeOptions({
   thresholds: {
     messages_in_time: ['count>0'],
     unanswered_records: ['count==0'],
-    // Each user finished its only iteration.
+    // Each user must finish its only iteration.
     iterations: [`count==${users}`],
     ...watch('accepted', ['name:POST /v1/records']),
   },
@@ -64,8 +67,9 @@ const PAGE_RECORDS = 200
  * @property {string} agent
  * @property {number} endsAt
  * @property {number} sent count of numbers used so far
- * @property {(string | null)[]} ids of the answers, by number; null: refused each time, or never answered
- * @property {number} seqHighest of the answers so far
+ * @property {(string | null)[]} ids of the answers, by number; null if the message was refused each time, or never
+ *   answered
+ * @property {number} seqHighest highest seq in the answers so far
  */
 
 export function setup() {
@@ -88,7 +92,8 @@ export default async function ({ keys }) {
 }
 
 /**
- * Sends one message after another. Runs once for each message that the user has in flight.
+ * Sends one message after another. A user runs this function several times in parallel, once for each message in
+ * flight.
  *
  * @param {User} user
  */
@@ -114,8 +119,8 @@ async function sendMessages(user) {
 }
 
 /**
- * Cuts the values out of the text, in the order in which the server writes it. Parsing the whole answer takes k6 ten
- * times as long (85 µs against 8), at 7,500 answers a second on the server's own cores.
+ * Cuts the values out of the answer's text, in the order in which the server writes them. Parsing the whole answer
+ * takes k6 ten times as long (85 µs instead of 8), at 7,500 answers a second on the server's own cores.
  *
  * @param {string} body
  * @param {User} user
@@ -151,8 +156,8 @@ async function sendMessage({ key }, body) {
 }
 
 /**
- * True if the record was refused and not written. After another 503 (`outcome_unknown`) it may have been written, so
- * it is not sent again.
+ * Returns true if the record was refused and not written. After another 503 (`outcome_unknown`) the record may have
+ * been written, so it is not sent again.
  *
  * @param {import('./lib/requests.js').Answer} answer
  */
@@ -195,8 +200,10 @@ function readBack({ key, agent, ids, sent }) {
 }
 
 /**
+ * Returns the number of a message from its call id.
+ *
  * @param {{ callId: string }} payload
- * @returns {number} NaN: not a message of this user
+ * @returns {number} NaN if the record is not a message of this user
  */
 function numberOf({ callId }) {
   const [, user, number] = NUMBER.exec(callId) ?? []

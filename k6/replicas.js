@@ -1,6 +1,7 @@
 /*
- * Single records from a number of users without think time (a closed loop). The runner runs this script on 1, 2 and 3
- * API processes of one CPU each, which share a database, and computes the ratios. Each user stays with one process.
+ * Sends single records from a number of users without pauses between requests (a closed loop). The runner runs this
+ * script on 1, 2 and 3 API processes of one CPU each, which share a database, and computes the ratios. Each user stays
+ * with one process.
  */
 import { check } from 'k6'
 import exec from 'k6/execution'
@@ -12,7 +13,7 @@ import { makeSummary, measured } from './lib/summary.js'
 
 const { users, warmUpSeconds, seconds: secondsDefault } = profileOf('replicas')
 const seconds = Number(__ENV.SECONDS ?? secondsDefault)
-/** Only every n-th answer is parsed: parsing all of them would be most of k6's work. */
+/** Only every n-th answer is parsed, because parsing all answers would be most of k6's work. */
 const READ_EVERY = 16
 
 export const options = makeOptions({

@@ -1,9 +1,10 @@
 /*
  * Measures webhook deliveries.
  *
- * 1. The webhooks of some ledgers are paused, a backlog is recorded, and they are resumed. The rate is counted at the
- *    receiver, from the first arrival to the last.
- * 2. One ledger's records come at a constant rate. Each lag is counted from the entry's `recordedAt` to its arrival.
+ * 1. The webhooks of some ledgers are paused, a backlog is recorded, and the webhooks are resumed. The rate is counted
+ *    at the receiver, from the first arrival to the last.
+ * 2. One ledger's records are written at a constant rate. Each lag is the time from the entry's `recordedAt` to the
+ *    arrival of its event.
  *
  * The receiver is a process that the runner starts (RECEIVER_URL). It counts the arrivals.
  */
@@ -19,13 +20,19 @@ import { makeSummary, measured } from './lib/summary.js'
 const { ledgers, backlog, perSecond, followers, seconds: secondsDefault } = profileOf('webhooks-drain')
 const seconds = Number(__ENV.SECONDS ?? secondsDefault)
 const FILL_IN_FLIGHT = 32
-/** Time for the other followers to finish the backlog's entries before the backlog is drained. */
+/** Time in seconds for the other followers to process the backlog's entries before the backlog is drained. */
 const CALM_SECONDS = 4
 const LOOK_EVERY_SECONDS = 0.1
-/** The server stores the result of a delivery after its arrival: on a busy machine up to a minute later. */
+/**
+ * Maximum number of polls for the state of deliveries. The server stores the result of a delivery after its arrival: on
+ * a busy machine up to a minute later.
+ */
 const STANDING_LOOKS_MAX = 120
 const STANDING_LOOK_EVERY_SECONDS = 0.5
-/** Time for the whole backlog to arrive, and for deliveries on their way when the constant rate ends. */
+/**
+ * Maximum time in seconds for the whole backlog to arrive, and for the deliveries that are in progress when the
+ * constant rate ends.
+ */
 const DRAIN_SECONDS_MAX = 180
 const ARRIVE_SECONDS_MAX = 60
 
@@ -33,9 +40,12 @@ const ARRIVE_SECONDS_MAX = 60
 const undelivered = new Counter('undelivered_records')
 const drainRate = new Gauge('drained_per_second')
 const followRate = new Gauge('followed_per_second')
-/** Whole milliseconds since the entry's `recordedAt`. */
+/** Lag of each delivery: whole milliseconds since the entry's `recordedAt`. */
 const lagMs = new Trend('delivery_lag', true)
-/** Deliveries of an event that had arrived before. Delivery is at least once. */
+/**
+ * Number of deliveries of an event that had arrived before. An event is delivered at least once, so it may arrive
+ * again.
+ */
 const repeated = new Gauge('repeated_deliveries')
 
 export const options = makeOptions({
@@ -62,14 +72,14 @@ export const options = makeOptions({
  * @property {string} key
  * @property {string} webhook
  * @property {number} number
- * @property {number} sizeBefore entries of the ledger that are no records
+ * @property {number} sizeBefore number of entries before the first record, for which no event arrives
  */
 
 const nextBody = makeRecordBodies()
 
 /**
- * The backlog is drained in `setup` and not in a scenario: k6 fixes the start times of scenarios, but how long the
- * drain takes is what is measured.
+ * The backlog is drained in `setup` and not in a scenario. k6 fixes the start times of scenarios, but the length of the
+ * drain is only known at its end.
  */
 export async function setup() {
   const first = countEndpoints()
@@ -138,10 +148,10 @@ function makeEndpoint({ id, key }, number) {
 }
 
 /**
- * Returns whether each record of these ledgers arrives in time.
+ * Waits for the events of all records in the endpoints' ledgers. Returns whether all of them arrive in time.
  *
  * @param {readonly Endpoint[]} endpoints
- * @param {number} arrivedBefore events that had arrived before these ledgers existed
+ * @param {number} arrivedBefore number of events that had arrived before the ledgers were created
  * @param {number} secondsMax
  */
 function awaitArrivals(endpoints, arrivedBefore, secondsMax) {
@@ -154,7 +164,7 @@ function awaitArrivals(endpoints, arrivedBefore, secondsMax) {
 }
 
 /**
- * Returns whether a webhook reaches the end of its ledger.
+ * Returns whether a webhook has processed its whole ledger.
  *
  * @param {Endpoint} endpoint
  */

@@ -1,8 +1,8 @@
 /*
- * A key-value workload like YCSB's on an append-only ledger: 70 % reads, 25 % writes, 5 % erasures. Ledgers, and the
- * slots within each, are drawn in a Zipf distribution with 0.99. A slot corresponds to a key: a write notarizes a
- * record into the slot, and an erasure destroys the document of the slot's record. A read of that record must then
- * show the erasure.
+ * A key-value workload like that of YCSB, on an append-only ledger: 70 % reads, 25 % writes, 5 % erasures. Ledgers, and
+ * the slots within each ledger, are drawn in a Zipf distribution with 0.99. A slot corresponds to a key. A write
+ * notarizes a record into the slot. An erasure destroys the document of the slot's record, and a later read of that
+ * record must show the erasure.
  */
 import { check, sleep } from 'k6'
 import exec from 'k6/execution'
@@ -18,11 +18,11 @@ const profile = profileOf('zipfian')
 const { ledgers: LEDGERS, places: PLACES, warmUpSeconds: WARM_UP_SECONDS } = profile
 const USERS = Number(__ENV.USERS ?? profile.users)
 const STEADY_SECONDS = Number(__ENV.SECONDS ?? profile.seconds)
-/** Every n-th read is checked, and each read of an erased record. */
+/** Every n-th read is checked. Each read of an erased record is checked too. */
 const CHECK_EVERY = 16
 /**
- * A user may erase its own records and its share of the seeded ones, so that no record is erased twice. To find such
- * a record, it draws at most this often.
+ * Maximum number of draws to find a record that this user may erase. A user may erase its own records and its share of
+ * the seeded records, so that no record is erased twice.
  */
 const DRAWS_MAX = 64
 const ERASURE = JSON.stringify({ code: 'measurement' })
@@ -43,8 +43,8 @@ export const options = makeOptions({
 const nextBody = makeRecordBodies()
 const random = rng(SEED, __VU)
 /**
- * Records that this user wrote into slots, by ledger and slot, with those that it erased. Users do not share this
- * map.
+ * Maps a slot of a ledger to the record that this user wrote there, also if the record is erased. Users do not share
+ * this map.
  *
  * @type {Map<number, { id: string, isErased: boolean }>}
  */
@@ -52,7 +52,7 @@ const written = new Map()
 
 /**
  * @typedef {object} Seeded
- * @property {{ id: string, key: string, ids: string }[]} ledgers `ids`: of the record in each slot, concatenated
+ * @property {{ id: string, key: string, ids: string }[]} ledgers `ids`: concatenated ids of the record in each slot
  * @property {import('./lib/zipf.js').Zipf} overLedgers
  * @property {import('./lib/zipf.js').Zipf} overPlaces
  */
@@ -102,7 +102,7 @@ function write(seeded) {
 }
 
 /**
- * Erases a record. Writes one instead if no draw finds a record that this user may erase.
+ * Erases a record. If no draw finds a record that this user may erase, writes a record instead.
  *
  * @param {Seeded} seeded
  */
@@ -111,7 +111,7 @@ function erase(seeded) {
     const { key, id, at, isErased, isOwn } = draw(seeded)
     if (isErased || !isOwn) continue
     const answer = erasePayload(key, id, ERASURE, { tags: { op: 'erase' } })
-    // After a request without an answer the state is unknown: the slot stays unchanged in the map.
+    // After a request without an answer the state of the record is unknown. The map then stays unchanged.
     if (answer.outcome === 'done') written.set(at, { id, isErased: true })
     return answer
   }
@@ -119,7 +119,8 @@ function erase(seeded) {
 }
 
 /**
- * Draws a slot, and the record that this user sees there. `isOwn`: only this user may erase the record.
+ * Draws a slot, and returns it with the newest record of the slot that this user knows. `isOwn`: this user, and no
+ * other user, may erase the record.
  *
  * @param {Seeded} seeded
  */

@@ -6,8 +6,8 @@ set local search_path = tallystick;
 
 create table entry_kinds (
   kind text primary key,
-  record_event boolean not null,          -- the kind creates or changes records, so record_transitions must have a row for it
-  worker_only boolean not null            -- accepted only from the worker's login
+  record_event boolean not null,          -- true: the kind creates or changes records, so record_transitions must have a row for the kind
+  worker_only boolean not null            -- true: entries of the kind are accepted only from the worker's login
 );
 comment on table entry_kinds is
   'Kinds of entries. record_event: the kind creates or changes records, so record_transitions has a row for it. worker_only: accepted only from the login of the worker.';
@@ -147,7 +147,7 @@ create table master_key_changes (
   server_keys int4 not null,
   webhook_secrets int4 not null,
   api_key_secrets int4 not null,
-  refused int4 not null,                  -- rows that neither key had sealed; they stay unchanged
+  refused int4 not null,                  -- number of rows that were sealed under neither the old nor the new key; they stay unchanged
   peer_keys int4 not null default 0
 );
 comment on table master_key_changes is
@@ -168,7 +168,7 @@ comment on table schema_serves is
 create table guards (
   relation text not null,
   name text not null,
-  always boolean not null,                -- the trigger also fires in sessions without triggers (session_replication_role)
+  always boolean not null,                -- true: the trigger also fires in sessions that disable ordinary triggers (session_replication_role)
   primary key (relation, name)
 );
 comment on table guards is

@@ -1,9 +1,9 @@
 -- Ledgers and their chains.
 --
--- The primary key of every tenant table begins with ledger_id, and every foreign key includes it: the ledger is the
+-- The primary key of every tenant table begins with ledger_id, and every foreign key includes it. The ledger is the
 -- unit of isolation and of distribution (docs/ARCHITECTURE.md, "The database").
 --
--- The hot tables (entries, records, idempotency_keys) have no foreign keys, because the trigger for each row costs
+-- The busiest tables (entries, records, idempotency_keys) have no foreign keys, because the trigger for each row costs
 -- more than the insert. append_entries and the statement-level triggers make the same checks for whole sets.
 
 set local search_path = tallystick;
@@ -24,7 +24,7 @@ create table ledgers (
 comment on table ledgers is
   'Tenants. Each ledger is one chain, and the unit of isolation.';
 comment on column ledgers.subject_salt is 'Key of the label hashes by which the records of a data subject are found.';
--- For the servers: each one reads all public ledgers at once, every 5 s (src/ledgers/public-ledgers.ts).
+-- Index for servers. Each server reads all public ledgers together every 5 s (src/ledgers/public-ledgers.ts).
 create index ledgers_public on ledgers (ledger_id) where tiles_public;
 
 create table chain_heads (
@@ -50,7 +50,7 @@ create table ledger_closures (
   closed_at timestamptz not null default now(),
   known_size bigint not null check (known_size > 0),
   known_chain bytea not null check (length(known_chain) = 32),
-  was_frozen boolean not null,            -- true: the acknowledgement freezes the ledger again
+  was_frozen boolean not null,            -- true: when the operator acknowledges the restore, the ledger is frozen again
   restored_seq bigint,
   primary key (ledger_id, known_size, known_chain)
 );
@@ -66,13 +66,13 @@ create table entries (
   version int4,  -- the record's version after the entry
   item_count int4 check (item_count between 1 and 2048),  -- number of records in a batch
   prev_seq bigint check (prev_seq < seq), -- the record's previous entry, if it has one
-  actor_id uuid,                          -- null: the actor is `system`
+  actor_id uuid,                          -- null if the actor is `system`
   key_id uuid,
   recorded_at timestamptz not null,
   leaf bytea not null check (length(leaf) = 32),
   chain bytea not null check (length(chain) = 32),
   envelope bytea check (length(envelope) between 1 and 32768),
-  signer_kid bytea check (length(signer_kid) = 32),  -- null: signed with the ledger's envelope key
+  signer_kid bytea check (length(signer_kid) = 32),  -- null if the entry is signed with the ledger's envelope key
   primary key (ledger_id, seq),
   constraint entries_leaf check (leaf = sha256('\x00'::bytea || envelope)),
   constraint entries_batch check ((item_count is not null) = (kind = 'batch-notarized')),
@@ -93,10 +93,10 @@ comment on column entries.chain is 'Chain after this entry (docs/formats/chain-a
 comment on column entries.signer_kid is 'Key of the agent that signed the entry itself; null: the server signed it.';
 comment on column entries.envelope is 'COSE_Sign1 over an in-toto Statement (docs/formats/envelopes.md). For kind statement it is the envelope of another party (docs/formats/registered-statements.md); null: only the archive has the envelope.';
 
--- Steps of records, at most one for each version. If somebody inserts a copy of an old entry, the index refuses it.
--- If the index is missing, an audit finds the copy. Notarizations are not in the index.
+-- Index of the steps of records, with at most one entry for each version. If somebody inserts a copy of an old entry,
+-- the index refuses it. If the index is missing, an audit finds the copy. Notarizations are not in the index.
 create unique index entries_by_record on entries (ledger_id, subject_id, version) include (seq, kind) where version > 1;
--- For searches by actor. Later entries of a record are not in the index. Batches are found by batch_keys.
+-- Index for searches by actor. It contains only the first entry of each record. Batches are found by batch_keys.
 create index entries_by_actor on entries (ledger_id, actor_id, seq nulls first) where version = 1 and item_count is null;
 
 -- Finds a ledger's newest registration policy without reading other entries.

@@ -60,12 +60,12 @@ create table api_key_secrets (
   foreign key (ledger_id, key_id) references api_keys
 );
 comment on table api_key_secrets is
-  'Hashes of the secrets of keys: one for each key, and, while a key is rotated, a second one that ends soon. The MAC under the master key covers everything that the secret grants (docs/decisions/0006). A row that no server made grants nothing.';
+  'Hashes of the secrets of keys: one for each key, and, while a key is rotated, a second one that ends soon. The MAC under the master key covers everything that the secret grants (docs/decisions/0003-keys-and-database-logins.md#rows-of-api-keys). A row that no server made grants nothing.';
 create index api_key_secrets_by_key on api_key_secrets (ledger_id, key_id);
 
 create table types (
   ledger_id uuid not null references ledgers,
-  name text collate "C" not null check (length(name) <= 80),      -- name with version: name/version
+  name text collate "C" not null check (length(name) <= 80),      -- name with version, such as name/version
   gated boolean not null,
   definition bytea not null check (length(definition) <= 65536),  -- canonical JSON (JCS)
   digest bytea not null check (length(digest) = 32),

@@ -20,8 +20,8 @@ create table records (
   reference_list bytea check (length(reference_list) between 2 and 4096),  -- canonical JSON
   subject bytea check (length(subject) = 16),
   other_members jsonb check (jsonb_typeof(other_members) = 'object' and length(other_members::text) between 8 and 4096),
-  -- This bit is 0 in ids of batch records (batch_chunks_ids). So an id tells where its record is stored, and a record
-  -- is stored in one place only.
+  -- This bit is 0 in ids of batch records (batch_chunks_ids). The id therefore shows in which table its record is
+  -- stored, and a record cannot be in both tables.
   constraint records_ids check (get_byte(uuid_send(record_id), 14) & 8 = 8),
   constraint records_payload_or_erased check ((payload is null) = (salt is null)
     and (payload is not null or payload_erased_seq is not null))
@@ -35,12 +35,12 @@ comment on column records.subject is 'Data subject of the record: keyed hash of 
 comment on column records.payload_erased_seq is 'Entry that erased the payload.';
 comment on column records.other_members is 'Signed members without a column of their own, as the entry signs them (src/proof/statement/record-members.ts); null: the record has none.';
 
--- For exports, and for lists in chain order.
+-- Index for exports, and for lists in chain order.
 create unique index records_by_seq on records (ledger_id, first_seq);
 
--- Created after the other index. While the table is empty, the planner estimates the same cost for both indexes for a
--- look-up by id, and takes the one that was created last. A session keeps that plan: with the other index, a step
--- took 5 to 10 ms after 100,000 rows.
+-- The primary key is created after the index records_by_seq. While the table is empty, the planner estimates the same
+-- cost of a look-up by id for both, and takes the index that was created last. A session keeps that plan. With
+-- records_by_seq, a step took 5 to 10 ms after 100,000 rows.
 alter table records add primary key (ledger_id, record_id);
 
 create trigger records_begin after insert on records
@@ -63,8 +63,8 @@ comment on table record_references is
   'References of records, one row for each, for searches.';
 create index record_references_by_record on record_references (ledger_id, record_id);
 
--- A row has up to 64 records of a batch. Measured with 400-byte payloads and batches of 1,000. The figures are for
--- one record: CPU of the backend, bytes on disk, bytes of log, CPU of Node.
+-- A row has up to 64 records of a batch. The layouts were measured with 400-byte payloads and batches of 1,000. The
+-- figures are for one record: CPU of the backend, bytes on disk, bytes of log, CPU of Node.
 --
 -- - A row for each record: 9.8 µs, 736, 965, 2.4 µs.
 -- - Chunks of 64, lz4 by Postgres: 2.6 µs, 167, 171, 1.8 µs.
@@ -80,8 +80,8 @@ create table batch_chunks (
   erased_seq bigint check (erased_seq > seq),
   released_bytes int4 check (released_bytes > 0),
   metadata bytea check (length(metadata) between 1 and 5242880),
-  -- The ids of a batch are consecutive. The low 12 bits of the first id are zero, so that an id tells which chunk
-  -- contains its record.
+  -- The ids of a batch are consecutive. The low 12 bits of the first id of the batch are zero, so that an id shows
+  -- which chunk contains its record.
   constraint batch_chunks_ids check (
     (get_byte(uuid_send(first_record_id), 14) & 15) * 256 + get_byte(uuid_send(first_record_id), 15) = 64 * chunk),
   constraint batch_chunks_released check ((content is null) = (released_bytes is not null) and (content is null or metadata is null))
@@ -109,8 +109,9 @@ create trigger batch_chunks_no_delete before delete on batch_chunks
 create trigger batch_chunks_no_truncate before truncate on batch_chunks
   for each statement execute function refuse_change();
 
--- For searches. A chunk has a row for each distinct type, actor, represented agent, trace, parent, reference and day
--- of its records (src/db/chunks/chunk-keys.ts). A server then reads the chunks that were found.
+-- Values for searches. A chunk has a row for each distinct type, actor, represented agent, trace, parent, reference and
+-- day of its records (src/db/chunks/chunk-keys.ts). A server searches these rows, and then reads the chunks that they
+-- name.
 create table batch_keys (
   ledger_id uuid not null,
   key bytea not null check (length(key) between 2 and 1100),
@@ -119,8 +120,8 @@ create table batch_keys (
 );
 comment on table batch_keys is
   'Values by which searches find chunks of batches. An index: audits compare it with the chunks.';
--- With `nulls first`, the planner cannot use this index for a search along one key. It would then filter all rows
--- instead of using the primary key.
+-- `nulls first` prevents the planner from using this index for a search along one key. Such a search must use the
+-- primary key, because with this index it would filter all rows of the ledger.
 create index batch_keys_by_seq on batch_keys (ledger_id, seq nulls first, chunk);
 alter table batch_keys add primary key (ledger_id, key, seq, chunk);
 
@@ -137,8 +138,8 @@ comment on table erasures is
   'Erasures. The signed entry is written first; the worker then removes the document. An erasure names the entry with the document''s digest, because a record may have several documents of the kind `reason`. The reason of the erasure is unsigned free text.';
 create index erasures_pending on erasures (ledger_id, seq) where erased_at is null;
 create unique index erasures_by_seq on erasures (ledger_id, seq);
--- Created last, for the reason given at `records`. Otherwise a look-up of a record's erasure would read all erasures
--- of the ledger.
+-- The primary key is created last, because on an empty table the planner takes the index that was created last. With
+-- another index, a look-up of a record's erasure would read all erasures of the ledger.
 alter table erasures add primary key (ledger_id, subject_id, document, document_seq);
 
 create table retention_rules (
@@ -169,7 +170,7 @@ create table holds (
 );
 comment on table holds is
   'Holds: while a hold stands, no document of its records is erased. A record must match all conditions of the hold. A hold without conditions applies to all records.';
--- Finds the holds that stand at a given seq: those that were not lifted, or were lifted later.
+-- Finds the holds that are in force at a given seq: holds that were not lifted, or were lifted later.
 create index holds_standing on holds (ledger_id, (coalesce(lifted_seq, 9223372036854775807)));
 create trigger holds_change before update or delete on holds
   for each row execute function keeping_change();
@@ -191,11 +192,11 @@ create trigger hold_records_no_truncate before truncate on hold_records
 
 create table retention_sweeps (
   ledger_id uuid primary key references ledgers,
-  changed_seq bigint not null,            -- newest entry that may have made documents due
+  changed_seq bigint not null,            -- newest entry that may have made documents due for erasure
   next_seq bigint not null default 0,
   due_at timestamptz not null default now(),
   claimed_until timestamptz not null default '-infinity',
-  failing boolean not null default false  -- the newest page failed, so nothing after that page is erased
+  failing boolean not null default false  -- true: the newest page failed, so nothing after that page is erased
 );
 comment on table retention_sweeps is
   'Progress of the worker, in ledgers with a rule, in its sweep for documents beyond their retention. The rows are no evidence.';
@@ -203,25 +204,27 @@ create index retention_sweeps_due on retention_sweeps (due_at);
 create index retention_sweeps_failing on retention_sweeps (ledger_id) where failing;
 
 -- ---------------------------------------------------------------------------------------------------------
--- Searches (src/db/records/search-streams.ts) walk one of these indexes in chain order and check the other conditions
--- row by row, up to a limit. They never sort and never count.
+-- Indexes for searches. A search (src/db/records/search-streams.ts) reads one of the following indexes in chain order
+-- and checks its other conditions row by row, up to a limit. It never sorts and never counts.
 --
--- The indexes say `nulls first` although no value is null. No other index has this order, so the planner cannot use
--- `records_by_seq` with a filter. For a value that was common in the past, that would read everything since then
--- (test/system/plans/search-plans.test.ts: 3,600 blocks instead of 600, of 50,000 records).
+-- The indexes have `nulls first` although no value is null. The index records_by_seq does not have this order, so the
+-- planner cannot use it for a search with a filter. If all matching records are old, a search along records_by_seq
+-- would first read all newer records (test/system/plans/search-plans.test.ts: 3,600 blocks instead of 600, of 50,000
+-- records).
 --
 -- A partial index takes space only for records that have a value.
 -- ---------------------------------------------------------------------------------------------------------
 
--- Partial, so that only queries with `first_seq >= 0` can use it. With an index of all rows, on empty tables the
--- planner would estimate the same cost for it as for the primary key in a look-up by id, and a session would keep
--- that plan.
+-- The index is partial, so that only queries with `first_seq >= 0` can use it. Otherwise, while the tables are empty,
+-- the planner would estimate the same cost of a look-up by id for this index and for the primary key. A session would
+-- keep the plan with this index.
 create index records_by_type on records (ledger_id, type collate "C", first_seq nulls first) where first_seq >= 0;
 
 create index records_by_on_behalf_of on records (ledger_id, on_behalf_of, first_seq nulls first)
   where on_behalf_of is not null;
 create index records_by_subject on records (ledger_id, subject, first_seq nulls first) where subject is not null;
--- For labels that outlive the payload because other documents are found by them (forget_labels).
+-- Finds records that still have a label of the data subject, although their payload is erased. forget_labels removes
+-- the label when the record has ended and has no document any more.
 create index records_labels_left on records (ledger_id, record_id) where subject is not null and payload_erased_seq is not null;
 create index records_by_parent on records (ledger_id, parent_id, first_seq nulls first) where parent_id is not null;
 create index records_by_trace on records (ledger_id, substr(traceparent, 4, 32) collate "C", first_seq nulls first)
@@ -230,6 +233,7 @@ create index records_by_trace on records (ledger_id, substr(traceparent, 4, 32) 
 --   create index records_by_label on records (ledger_id, (other_members ->> 'label') collate "C", first_seq nulls first)
 --     where other_members ->> 'label' is not null;
 
--- Walked day by day, because occurrence times are not in chain order. A search merges all days of its range.
+-- Index by day of occurrence. The times of occurrence are not in chain order, so a search reads each day of its range
+-- in chain order, and merges the days.
 create index records_by_day on records
   (ledger_id, date_trunc('day', occurred_at at time zone 'UTC'), first_seq nulls first) where occurred_at is not null;

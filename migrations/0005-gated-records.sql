@@ -6,21 +6,20 @@ create table gated_records (
   ledger_id uuid not null,
   record_id uuid not null,
   first_seq bigint not null,
-  -- The terms. They are fixed at the record's creation, except the performer, which is fixed when the work begins at
-  -- the latest.
+  -- The terms. They are fixed when the record is created. Only the performer may be fixed later, when the work begins.
   principal_id uuid not null,
   performer_id uuid,
   gate text not null check (gate in ('principal', 'auto')),
   deadline timestamptz check (isfinite(deadline)),
   max_revisions int4 not null check (max_revisions >= 0),
   tolerances bytea check (length(tolerances) between 2 and 16384),  -- canonical JSON
-  -- present state
+  -- current state
   state text not null,
   version int4 not null check (version >= 1),
   last_seq bigint not null check (last_seq >= first_seq),
   revisions int4 not null default 0 check (revisions >= 0),
-  -- Final state, for searches; '' while the record is open. The column `state` is not indexed, because an update of a
-  -- column that an index contains or names in its condition writes to every index.
+  -- Final state, for searches; '' while the record is open. The column `state` itself has no index, because an update
+  -- of an indexed column, or of a column in an index's condition, writes to every index of the table.
   ended_as text not null generated always as (
     case when state in ('ACCEPTED', 'REJECTED', 'CANCELLED', 'EXPIRED') then state else '' end) stored,
   -- Name (led_…/agt_…) of a performer in another ledger. performer_id then has an id that no agent of this ledger can
@@ -38,7 +37,8 @@ comment on column gated_records.ended_as is 'Final state; empty while the record
 create index gated_records_by_end on gated_records (ledger_id, ended_as collate "C", first_seq nulls first);
 create index gated_records_by_performer on gated_records (ledger_id, performer_id, first_seq nulls first)
   where performer_id is not null;
--- Created last, for the reason given at `records` (0004-records.sql).
+-- The primary key is created last, because on an empty table the planner takes the index that was created last
+-- (0004-records.sql, `records`).
 alter table gated_records add primary key (ledger_id, record_id);
 
 create trigger gated_records_begin after insert on gated_records
@@ -50,14 +50,14 @@ create trigger gated_records_no_delete before delete on gated_records
 create trigger gated_records_no_truncate before truncate on gated_records
   for each statement execute function refuse_change();
 
--- Work that waits for the worker. Triggers of gated_records add and remove the rows as the state changes. The rows
--- are no evidence. If there is nothing to do, both tables are empty.
+-- Work that waits for the worker: waiting_completions and open_deadlines. Triggers of gated_records add and remove the
+-- rows as the state changes. The rows are no evidence. If there is nothing to do, both tables are empty.
 
 create table waiting_completions (
   ledger_id uuid not null,
-  seq bigint not null,                    -- gated_records.last_seq of the record
+  seq bigint not null,                    -- last_seq of the record's row in gated_records
   record_id uuid not null,
-  verification_job uuid,                  -- pg-boss job that verifies the completion; null: no job yet
+  verification_job uuid,                  -- pg-boss job that verifies the completion; null if there is no job yet
   primary key (ledger_id, seq)
 ) with (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0);
 comment on table waiting_completions is
@@ -77,7 +77,7 @@ create table documents (
   ledger_id uuid not null,
   seq bigint not null,                    -- entry that contains the document's digest
   document text not null check (document in ('evidence', 'values', 'reason')),
-  subject_id uuid not null,               -- id of the completion; for a reason, of the record
+  subject_id uuid not null,               -- id of the completion; if the document is a reason, id of the record
   digest bytea not null check (length(digest) = 32),
   salt bytea check (length(salt) = 16),
   content bytea check (length(content) between 2 and 65536),  -- canonical JSON

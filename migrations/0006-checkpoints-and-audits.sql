@@ -45,8 +45,8 @@ create table cosignatures (
   ledger_id uuid not null,
   size bigint not null,
   witness_kid bytea not null check (length(witness_kid) = 32),
-  -- The peer that cosigned; null: a witness that the operator has named. The constraint below makes a peer count once
-  -- even if it changes its key.
+  -- The peer that cosigned, or null for a witness that the operator has named. The constraint below makes a peer count
+  -- only once, even if it changes its key.
   peer_id uuid,
   line text not null check (length(line) <= 512 and line ~ '^\u2014 [^\n]+\n$'),
   cosigned_at timestamptz not null default now(),
@@ -66,7 +66,7 @@ create trigger cosignatures_no_truncate before truncate on cosignatures
 create table audits (
   ledger_id uuid not null references ledgers,
   audit_id uuid not null,
-  requested_by uuid,                      -- an agent; null: the schedule
+  requested_by uuid,                      -- agent that requested the audit; null if the schedule did
   requested_at timestamptz not null default now(),
   state text not null default 'queued' check (state in ('queued', 'running', 'done', 'failed')),
   job_id uuid,
@@ -76,7 +76,7 @@ create table audits (
   finished_at timestamptz,
   ok boolean,
   report jsonb,
-  error jsonb,                            -- {code, reason}: why the newest attempt ended without a report
+  error jsonb,                            -- {code, reason} of the newest attempt, if it ended without a report
   primary key (ledger_id, audit_id),
   constraint audits_outcome check ((state = 'done') = (ok is not null) and (state = 'done') = (report is not null)
     and (state in ('done', 'failed')) = (finished_at is not null)
@@ -84,7 +84,7 @@ create table audits (
 );
 comment on table audits is
   'Audits of whole ledgers: queued (with job_id once there is a job), running, done or failed. ok and report have the result of a done audit, error the reason of a failed audit. The rows are no evidence: a reader who doubts a ledger verifies it.';
--- A ledger has at most one open audit, because an audit reads the whole ledger and two at a time would only be
+-- A ledger has at most one open audit. An audit reads the whole ledger, and two audits at the same time would only be
 -- slower.
 create unique index audits_open on audits (ledger_id) where state in ('queued', 'running');
 create index audits_waiting on audits (requested_at) where state = 'queued' and job_id is null;
@@ -95,7 +95,7 @@ create table audit_cursors (
   next_seq bigint not null check (next_seq > 0),
   chain bytea not null check (length(chain) = 32),
   envelope_kid bytea not null check (length(envelope_kid) = 32),
-  agent_keys bytea check (length(agent_keys) = 32),  -- digest of the keys with which agents sign; null: no agent ever had a key
+  agent_keys bytea check (length(agent_keys) = 32),  -- digest of the agents' signing keys; null if no agent ever had a signing key
   mac bytea not null check (length(mac) = 32)
 ) with (fillfactor = 50);
 comment on table audit_cursors is
@@ -105,7 +105,7 @@ create table ledger_faults (
   ledger_id uuid not null,
   found_at timestamptz not null default clock_timestamp(),
   found_by text not null check (found_by in ('follower', 'audit')),
-  seq bigint,                             -- null: the fault concerns the whole ledger
+  seq bigint,                             -- null if the fault concerns the whole ledger
   code text not null check (length(code) <= 64),
   reason text not null check (length(reason) <= 2000),
   cleared_at timestamptz,

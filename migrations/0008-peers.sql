@@ -1,8 +1,8 @@
 -- Federation (docs/formats/federation.md): peerings with ledgers of other servers, records shared with them, and
 -- entries received from them.
 --
--- Received entries are evidence: their envelopes are stored beside the entries that received them. The progress of
--- sending is no evidence.
+-- Received entries are evidence, so their envelopes are stored. Each has an entry in the chain of this ledger, which
+-- records that it was received. The progress of sending is no evidence.
 
 set local search_path = tallystick;
 
@@ -12,17 +12,17 @@ set local search_path = tallystick;
 
 create table peers (
   ledger_id uuid not null references ledgers,
-  peer_id uuid not null,                  -- the same on both sides
+  peer_id uuid not null,                  -- id of the peering, the same on both sides
   name text not null check (length(name) between 1 and 256),
   role text not null check (role in ('inviter', 'invited')),
   state text not null check (state in ('invited', 'pending', 'active', 'suspended', 'revoked')),
   created_by uuid not null,
   created_at timestamptz not null default clock_timestamp(),
   token_hash bytea not null check (length(token_hash) = 32),
-  expires_at timestamptz not null,        -- when the invitation ends
+  expires_at timestamptz not null,        -- time when the invitation ends
   sealed_token bytea check (length(sealed_token) <= 256),  -- stored on the invited side until the handshake is complete
-  -- Identities of both sides in canonical JSON. The invitation fixes the inviter's identity, the handshake fixes the
-  -- invited side's.
+  -- Identities of both sides in canonical JSON. The invitation fixes the identity of the inviter. The handshake fixes
+  -- the identity of the invited side.
   inviter text not null check (length(inviter) <= 4096),
   invited text check (length(invited) <= 4096),
   remote_ledger_id uuid,
@@ -38,7 +38,7 @@ create table peers (
 );
 comment on table peers is
   'Peerings with ledgers of other servers (docs/formats/federation.md).';
--- A ledger has at most one peering with each other ledger, not counting revoked peerings.
+-- A ledger has at most one peering with each other ledger. Revoked peerings do not count.
 create unique index peers_remote on peers (ledger_id, remote_ledger_id) where state <> 'revoked' and remote_ledger_id is not null;
 
 create table peer_keys (
@@ -87,7 +87,7 @@ create table peer_budgets (
   entries int8 not null default 0 check (entries >= 0),
   bytes int8 not null default 0 check (bytes >= 0),
   primary key (ledger_id, peer_id),
-  -- Cascades, because an invitation that nobody accepted is removed.
+  -- The delete cascades, because an invitation that nobody accepted is removed.
   foreign key (ledger_id, peer_id) references peers on delete cascade
 ) with (fillfactor = 50);
 comment on table peer_budgets is
@@ -108,7 +108,8 @@ create table shared_records (
 comment on table shared_records is
   'Records that a peer may read, with or without their documents.';
 create index shared_records_by_peer on shared_records (ledger_id, peer_id, record_id);
--- Created last, for the reason given at `records` (0004-records.sql).
+-- The primary key is created last, because on an empty table the planner takes the index that was created last
+-- (0004-records.sql, `records`).
 alter table shared_records add primary key (ledger_id, record_id, peer_id);
 
 create table received_entries (
@@ -118,7 +119,7 @@ create table received_entries (
   remote_seq bigint not null check (remote_seq >= 0),
   kind text not null,
   record_id uuid,
-  version int4 check (version >= 1),      -- set if the entry is an event of a record
+  version int4 check (version >= 1),      -- version of the record after the entry; null if the entry is not an event of a record
   leaf bytea not null check (length(leaf) = 32),
   envelope bytea not null check (length(envelope) between 1 and 32768),
   primary key (ledger_id, seq),
@@ -128,7 +129,7 @@ create table received_entries (
 );
 comment on table received_entries is
   'Entries of other ledgers, each with the local entry that received it: entry-received, the step that took an offer, offer-refused, or peer-key-rotated.';
--- Steps of records of the other ledger.
+-- Finds the steps of records of the other ledger.
 create unique index received_entries_by_record on received_entries (ledger_id, peer_id, record_id, version)
   where version is not null;
 create index received_entries_about_record on received_entries (ledger_id, peer_id, record_id, remote_seq)
@@ -240,16 +241,16 @@ create trigger peer_forks_charged after insert on peer_forks referencing new tab
 create table peer_witnesses (
   ledger_id uuid not null,
   peer_id uuid not null,
-  -- The key with which the other side cosigns this ledger, as its server stated it: as a C2SP verifier key, and as
-  -- its thumbprint.
+  -- The key with which the other side cosigns checkpoints of this ledger, as the other side's server reported it. It is
+  -- stored as a C2SP verifier key, and as its thumbprint.
   remote_key text check (length(remote_key) <= 512),
   remote_kid bytea check (length(remote_kid) = 32),
   -- The largest tree of the other ledger that this side has cosigned.
   seen_size bigint check (seen_size >= 0),
   seen_root bytea check (length(seen_root) = 32),
   seen_note text check (length(seen_note) <= 24576),
-  -- The first fork that was found: `fork_note` is a tree with the size in seen_size but another root, `fork_held` is
-  -- the tree that had been seen.
+  -- The first fork that was found: two trees of the same size with different roots. `fork_held` is the tree that this
+  -- side had cosigned, and `fork_note` is the other tree.
   fork_note text check (length(fork_note) <= 24576),
   fork_held text check (length(fork_held) <= 24576),
   primary key (ledger_id, peer_id),
@@ -272,7 +273,7 @@ create table peer_cursors (
   ledger_id uuid not null,
   peer_id uuid not null,
   next_seq bigint not null check (next_seq >= 0),
-  -- our newest key that the other side knows
+  -- newest key of this ledger that the other side knows
   known_kid bytea not null check (length(known_kid) = 32),
   job_id uuid,
   leased_until timestamptz,
@@ -282,8 +283,8 @@ create table peer_cursors (
   last_error text check (length(last_error) <= 1000),
   last_success_at timestamptz,
   resume_at timestamptz,
-  -- Maximum bytes of entries in a request; null: the default limit. It is set at request_refused_at, when an
-  -- intermediary has refused a larger request.
+  -- Maximum size in bytes of the entries in a request; null means the default limit. request_refused_at is the time at
+  -- which an intermediary last refused a larger request.
   request_bytes int4 check (request_bytes > 0),
   request_refused_at timestamptz,
   -- The other side's list of the records that it has stored, from the last comparison.

@@ -3,19 +3,20 @@
 set local search_path = tallystick;
 
 -- ---------------------------------------------------------------------------------------------------------
--- Proof of the writer (docs/decisions/0020-a-login-alone-writes-nothing.md)
+-- Proof of the writer (docs/decisions/0003-keys-and-database-logins.md#proof-of-the-writer)
 -- ---------------------------------------------------------------------------------------------------------
 
--- Every table requires that a session has proven the master key. Exceptions are the tables that only append_entries
--- fills: it takes a MAC over all its arguments, and a batch would pay for this check a second time.
+-- Requires that a session has proven the master key before it writes into a table with this trigger. Tables that only
+-- append_entries fills do not have the trigger. append_entries checks a MAC over all its arguments instead.
 --
--- Other functions also write into excepted tables, and are covered too: erase_documents writes into erasures,
--- close_restored_ledgers into ledger_closures, and set_ledger_frozen checks the proof itself. The worker writes jobs
--- into waiting_completions, whose rows append_entries adds and removes.
+-- Some other functions write into tables without the trigger, but each is checked in another way. erase_documents also
+-- writes into erasures, and close_restored_ledgers into ledger_closures; both tables have the trigger.
+-- set_ledger_frozen checks the proof itself. The rows of waiting_completions are added and removed by append_entries,
+-- but the worker writes jobs into them. So the trigger of this table fires only on updates.
 --
--- The trigger always fires. In sessions whose setting turns the other triggers off, it refuses every login but the
--- owner's. append_entries refuses these logins too, so nobody else writes while the triggers are off. A migration
--- that creates a table must create this trigger too.
+-- The trigger is `enable always`, so it also fires with session_replication_role = replica, which turns the other
+-- triggers off. In such a session, the trigger and append_entries refuse every login but the owner's. So only the owner
+-- can write while the other triggers are off. A migration that creates a table must create this trigger too.
 create trigger proven_session before update on waiting_completions for each statement execute function require_proven_session();
 alter table waiting_completions enable always trigger proven_session;
 do $$
@@ -36,9 +37,13 @@ end $$;
 -- A ledger's rows stay unchanged while it is moved to another database
 -- (docs/operate/capacity.md#several-deployments-behind-one-address).
 --
--- Excluded are tables that are written only by append_entries, which checks the head; by erase_documents, which also
--- writes into erasures; and by the worker, which takes no work of such a ledger. A migration that creates a table
--- must create this trigger too.
+-- Some tables do not need the trigger, because their writers check in another way:
+--
+-- - append_entries checks the head.
+-- - erase_documents also writes into erasures, which has the trigger.
+-- - The worker does no work for a ledger that is being moved.
+--
+-- A migration that creates a table must create this trigger too.
 do $$
 declare
   found regclass;

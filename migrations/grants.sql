@@ -1,12 +1,12 @@
--- Privileges of the two logins. Each `migrate` grants them again, so that a database restored from a dump without
--- privileges works.
+-- Privileges of the two logins, the API and the worker. Each `migrate` grants them again, because a database may have
+-- been restored from a dump without privileges.
 --
--- The API reads tables and writes only through functions. The worker also grows the tree, publishes checkpoints,
--- moves cursors, and has the note key. Triggers bind every login, including the owner's.
+-- The API reads tables and writes only through functions. The worker can also grow the tree, publish checkpoints, move
+-- cursors, and read the sealed note key. Triggers bind every login, including the owner's.
 --
--- :api and :worker are the deployment's logins (src/db/schema/grants.ts). No function knows their names: a login that
--- may insert into checkpoints counts as a worker. So the worker of another deployment in the same Postgres has no
--- rights here.
+-- :api and :worker are the deployment's logins (src/db/schema/grants.ts). Functions do not contain the names of the
+-- logins: a login that may insert into checkpoints counts as a worker. So the worker of another deployment in the same
+-- Postgres has no rights here.
 
 set local search_path = tallystick;
 
@@ -18,7 +18,7 @@ revoke all on all functions in schema tallystick from public, :api, :worker;
 grant usage on schema tallystick to :api, :worker;
 
 -- ---------------------------------------------------------------------------------------------------------
--- Both
+-- Both logins
 -- ---------------------------------------------------------------------------------------------------------
 
 grant select on
@@ -38,8 +38,8 @@ grant execute on function append_entries, session_name, missing_guards, request_
 -- The API
 -- ---------------------------------------------------------------------------------------------------------
 
--- Columns that a server needs are granted one by one, because it must not read sealed secrets: it seals an endpoint's
--- secret and never reads it again, and it never reads the sealed token of a peering.
+-- The API gets single columns of these tables, because it must not read sealed secrets. It seals an endpoint's secret
+-- and never reads the secret again. It never reads the sealed token of a peering.
 grant select (ledger_id, webhook_id, secret_id, public_key, expires_at) on webhook_secrets to :api;
 grant select (ledger_id, peer_id, name, role, state, created_by, created_at, token_hash, expires_at, inviter, invited,
   remote_ledger_id, remote_url, handshake, added_seq, added_leaf, counterpart, revoked_seq) on peers to :api;
@@ -55,8 +55,8 @@ grant execute on function
 -- The worker
 -- ---------------------------------------------------------------------------------------------------------
 
--- The worker audits every table. It may also read hashes of keys, because they reveal nothing about the keys, and the
--- worker reads the payloads beside them anyway.
+-- The worker audits every table, so it can read all of them. It may also read hashes of keys. A hash reveals nothing
+-- about its key, and the worker can read the payloads anyway.
 grant select on note_key_secrets, idempotency_keys, webhook_secrets, peers to :worker;
 grant insert on checkpoints, cosignatures, ledger_faults, peer_receipts to :worker;
 grant insert, update on tree_tiles, tree_frontiers to :worker;
@@ -65,7 +65,7 @@ grant insert, update on archive_keys to :worker;
 grant insert on archive_pieces to :worker;
 grant select, update on retention_sweeps to :worker;
 grant update on audits, webhook_cursors, peer_cursors to :worker;
--- Delete, because the worker removes untrusted cursors.
+-- The worker deletes cursors whose MAC is wrong.
 grant insert, update, delete on audit_cursors to :worker;
 grant update (verification_job) on waiting_completions to :worker;
 grant update (state, reason, state_at) on webhooks to :worker;

@@ -1129,14 +1129,14 @@ CREATE OR REPLACE FUNCTION tallystick.append_details(ledger_ids uuid[], kinds te
  LANGUAGE plpgsql
  SET search_path TO 'tallystick', 'pg_temp'
 AS $function$
--- If a detail is missing, its values are null and the columns refuse them, so no entry is stored without its row. An
--- entry that ends a row must find that row, and the row must not have ended before.
+-- If a detail is missing, its values are null and the columns refuse null. So no administrative entry is stored without
+-- its row. An entry that ends a row, such as a revocation, must find a row that has not ended yet.
 declare
   expected bigint;
   changed bigint;
 begin
-  -- Returns early for other kinds: nine statements that find nothing would double the cost of an offer or of a peer's
-  -- request.
+  -- Returns early if no entry has one of these kinds. Otherwise nine statements would run and find nothing, which would
+  -- double the cost of an offer or of a peer's request.
   if not kinds && '{ledger-created,agent-registered,agent-key-registered,agent-key-revoked,key-created,type-registered,payload-erased,agent-disabled,key-revoked,server-key-rotated,ledger-restored}'
     then return; end if;
 
@@ -1153,7 +1153,8 @@ begin
   left join lateral json_to_record(i.detail::json) d (name text) on true
   where i.outcome = 0 and i.kind = 'agent-registered';
 
-  -- A ledger has at most one such entry in a call, because append_entries decides no entry of the ledger after it.
+  -- A call has at most one agent-key-registered for each ledger, because append_entries gives the outcome `again` to
+  -- all items after an agent-key-registered.
   if 'agent-key-registered' = any (kinds) then
     perform register_signing_keys(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
   end if;
@@ -1214,8 +1215,8 @@ begin
   ), forgotten as (
     delete from api_key_secrets s using revoked r where s.ledger_id = r.ledger_id and s.key_id = r.key_id
   ), rotated as (
-    -- The entry must be its ledger's only one in the call, because later entries would have been decided with the
-    -- previous key.
+    -- A server-key-rotated must be the only entry of its ledger in the call. Later entries would have been checked
+    -- against the old key.
     update chain_heads h set envelope_kid = decode(i."newKid", 'hex') from item i
     where i.kind = 'server-key-rotated' and i.of_ledger = 1 and h.ledger_id = i.ledger_id
     returning 1
@@ -1294,8 +1295,8 @@ begin
   -- Short path: notarizations for one open ledger, signed by its current keys, within the clock tolerance, without
   -- known idempotency keys.
   --
-  -- The long path could append these too. If the short path is not sure about an item, the long path takes all items,
-  -- with the head already locked.
+  -- The long path gives the same result for these items. If the short path cannot decide one item, the long path
+  -- decides all items. The head is then already locked.
   if kinds <@ array['record-notarized', 'batch-notarized'] and ledger_ids[1] = all (ledger_ids) and 1 = all (versions)
     and 'RECORDED' = all (to_states) and array_position(actor_ids, null) is null and array_position(subject_ids, null) is null
     and num_nonnulls(variadic previous_leaves) + num_nonnulls(variadic details) + num_nonnulls(variadic record_reference_lists) = 0
@@ -1309,7 +1310,7 @@ begin
         head.envelope_kid = any (kids) or x.agent_id = any (party_ids) or '\x42'::bytea || uuid_send(x.agent_id) = any (chunk_keys)))
       and clock_timestamp() - interval '30 s' <= all (recorded_ats) and clock_timestamp() + interval '30 s' >= all (recorded_ats) then
       is_sure := cardinality(kinds) = 1 and idempotency_hashes[1] is null and record_items || chunk_items[:1] = array[1];
-      -- A separate query, because a call of one item would also pay for its plan.
+      -- This query is separate from the condition above, so that a call of one item does not pay for its plan.
       if not is_sure then
         is_sure := (
           select count(distinct i.subject_id) = count(*) and count(distinct n.item) = count(*)
@@ -1340,8 +1341,8 @@ begin
 
   if outcomes is null then
     by_worker := has_table_privilege(session_user, 'tallystick.checkpoints', 'insert');
-    -- An agent's key becomes valid or invalid with its entry. So items after such an entry are not decided in the
-    -- same call.
+    -- An agent-key-registered or agent-key-revoked changes the valid keys of its agent. So all items after it get the
+    -- outcome `again`.
     keys_change := least(array_position(kinds, 'agent-key-registered'), array_position(kinds, 'agent-key-revoked'));
     -- Heads are locked in the order of their ids, so that two calls never deadlock.
     perform from chain_heads h where h.ledger_id = any (ledger_ids) order by h.ledger_id for update;
@@ -1350,7 +1351,7 @@ begin
       overtaken := items_overtaken(ledger_ids, actor_ids, unseen_befores, chunk_key_items, chunk_keys);
     end if;
 
-    -- For each item of a pair, the index of the pair's other item.
+    -- `others` has, for each item of a pair, the index of the other item.
     if 'statement-registered' = any (kinds) then
       select array_agg(case when p.follows then p.ix - 1 when p.leads then p.ix + 1 end order by p.ix)
       into others
@@ -1407,8 +1408,8 @@ begin
         where x.ledger_id = i.ledger_id and x.actor_id = i.actor_id and x.key_hash = i.idempotency_hash
         offset 0
       ) k on true
-      -- Facts about keys of agents: whether the actor's own key has signed, and which other agents of the entry must
-      -- sign for themselves.
+      -- Reads facts about agents' keys. `holds`: whether a current key of the actor has signed. `agents`: the agents
+      -- that must sign for themselves and did not.
       left join lateral (
         select x.agent_id = i.actor_id and x.revoked_seq is null as holds from agent_signing_keys x
         where signing and i.kid <> h.envelope_kid and x.ledger_id = i.ledger_id and x.kid = i.kid
@@ -1423,14 +1424,14 @@ begin
             where c.item = i.ix and c.key = '\x42'::bytea || uuid_send(x.agent_id)))
         offset 0
       ) q on true
-      -- The first event of a record needs no look-up, because the primary key of records refuses a second record with
-      -- that id.
+      -- The first entry of a record needs no look-up here. If the record exists already, the primary key of records
+      -- refuses the insert.
       left join lateral (
         select x.state, x.version, x.last_seq, x.principal_id, x.performer_id, x.gate, x.deadline, x.revisions, x.max_revisions,
           e.leaf as last_leaf
         from gated_records x
-        -- A lateral, because a plain join could get a cached plan that was made on empty tables. That plan would read
-        -- all entries of the ledger for each step.
+        -- The join is lateral, because a session may keep a plan that it made on empty tables. Such a plan of a plain
+        -- join would read all entries of the ledger for each step.
         cross join lateral (select n.leaf from entries n where n.ledger_id = x.ledger_id and n.seq = x.last_seq offset 0) e
         where i.version > 1 and x.ledger_id = i.ledger_id and x.record_id = i.subject_id
         offset 0
@@ -1440,15 +1441,15 @@ begin
           when i.head_size is null or (i.kind = 'ledger-created' and i.head_size > 0) then 5
           when i.first_seq is not null then
             case when i.first_fingerprint = sha256(i.first_salt || i.request_hash) then 1 else 2 end
-          -- Exception: the worker may rotate the key of a frozen ledger. Otherwise the old key could never be
-          -- retired.
+          -- The worker may rotate the key even if the ledger is frozen. Otherwise the old key could never be retired.
           when i.closed = 'frozen' and not (i.kind = 'server-key-rotated' and by_worker) then 9
           when i.closed = 'restored' and i.kind <> 'ledger-restored' then 10
           when i.closed = 'moving' then 15
           when i.closed = 'moved' then 16
           when i.closed is distinct from 'restored' and i.kind = 'ledger-restored' then 3
-          -- A step that the record has already passed is decided at once and is not `again`. Otherwise each call
-          -- would decide only the first of many steps of one record.
+          -- A second step of a record in the same call gets `again`. But a step whose version is not above the record's
+          -- version is too late. It is refused below at once. Otherwise each call would decide only one of many late
+          -- steps of a record.
           when i.ix > keys_change or i.same_key or (i.same_subject and i.follows is not true and i.version > coalesce(i.from_version, 0)) then 7
           when k.kind is null or k.record_event <> (i.version is not null) then 8
           -- A statement is appended only together with the entry that registers it, and that entry must be the next
@@ -1465,13 +1466,13 @@ begin
             select from record_transitions t
             where t.from_state = coalesce(i.from_state, '') and t.kind = i.kind and t.to_state = i.to_state) then 3
           when i.kind = 'revision-requested' and not i.may_revise then 3
-          -- An agent's signature is refused, because peers know only the keys of servers.
+          -- A shared record accepts no step that an agent has signed, because peers know only the keys of servers.
           when i.by_agent and i.version > 1
             and exists (select from shared_records x where x.ledger_id = i.ledger_id and x.record_id = i.subject_id) then 3
           when i.version <> coalesce(i.from_version, 0) + 1 or i.previous_leaf is distinct from i.last_leaf then 6
           when i.version > 1 and case
               when i.kind in ('completion-verified', 'record-expired') then i.actor_id is null
-              -- accepted only if the rules passed, rejected only if they failed
+              -- The worker may accept only if the rules passed, and reject only if the rules failed.
               when i.kind = 'verdict-rendered' and i.gate = 'auto' then
                 i.actor_id is null and (i.from_state = 'VERIFIED') = (i.to_state = 'ACCEPTED')
               when i.actor_id is null then false
@@ -1506,8 +1507,8 @@ begin
     -- An item gets the outcome `again` if the other item of its pair was not appended.
     cross join lateral (select case when d.outcome = 0 and a.ix is null then 7 else d.outcome end as outcome) o;
 
-    -- The caller's mistake is refused here, because otherwise only an auditor would find an entry without the records
-    -- that it creates.
+    -- Raises an error if an item would create records but the call has no rows for them. Otherwise the entry would be
+    -- stored without its records, and only an audit would find this.
     if (select count(*) from unnest(versions, outcomes) i (version, outcome) where i.outcome = 0 and i.version = 1)
       <> (select count(distinct n.item) from unnest(record_items || chunk_items) n (item) where outcomes[n.item] = 0) then
       raise exception 'an entry that begins records must come with their rows'
@@ -1603,9 +1604,9 @@ begin
     select i.ledger_id, i.peer_id
     from unnest(ledger_ids, kinds, subject_ids, outcomes) i (ledger_id, kind, peer_id, outcome)
     where i.outcome = 0 and i.kind = 'peer-added';
-    -- The cursor starts at this entry, because earlier entries do not concern the other side. The invited side sends
-    -- its own peer-added entry first. The inviter's was already sent in an answer, so the inviter's cursor starts
-    -- after it.
+    -- The cursor of the invited side starts at its own peer-added entry, which is the first entry to send. Earlier
+    -- entries do not concern the other side. The inviter's peer-added entry was already sent in an answer, so the
+    -- inviter's cursor starts after it.
     insert into peer_cursors (ledger_id, peer_id, next_seq, known_kid)
     select i.ledger_id, i.peer_id, i.seq + (p.role = 'inviter')::int4, decode(d."ownKid", 'hex')
     from unnest(ledger_ids, kinds, subject_ids, details, outcomes, seqs) i (ledger_id, kind, peer_id, detail, outcome, seq)
@@ -1628,7 +1629,7 @@ begin
     where i.outcome = 0 and i.kind = 'peer-resumed' and c.ledger_id = i.ledger_id and c.peer_id = i.peer_id;
   end if;
 
-  -- A share starts at the record's first entry, or at the entry that shares the record later.
+  -- A share has the seq of the entry that makes it: the record's first entry, or a later record-shared.
   if kinds && '{record-created,record-shared}' then
     insert into shared_records (ledger_id, record_id, peer_id, documents, shared_seq)
     select i.ledger_id, i.record_id, s."peerId", s.documents, i.seq
@@ -1645,7 +1646,7 @@ begin
         and (p.state is null and i.kind = 'record-shared' or p.state not in ('active', 'suspended'))) then
       raise exception 'a record can be shared only with an active peer' using errcode = 'integrity_constraint_violation', constraint = 'shared_records_peer';
     end if;
-    -- A record with an entry that an agent has signed cannot be shared, because peers know only the keys of servers.
+    -- A record cannot be shared if an agent has signed one of its entries, because peers know only the keys of servers.
     if 'record-shared' = any (kinds) and exists (
       select from unnest(ledger_ids, kinds, subject_ids, outcomes) i (ledger_id, kind, record_id, outcome)
       join records r on r.ledger_id = i.ledger_id and r.record_id = i.record_id
@@ -1727,7 +1728,7 @@ begin
       using errcode = 'integrity_constraint_violation', constraint = 'entries_end_once';
   end if;
 
-  -- Restarts the sweep, because each of these entries may have made documents due.
+  -- Restarts the sweep, because a new rule or a lifted hold may have made documents due for erasure.
   insert into retention_sweeps (ledger_id, changed_seq)
   select i.ledger_id, max(i.seq) from unnest(ledger_ids, kinds, outcomes, seqs) i (ledger_id, kind, outcome, seq)
   where i.outcome = 0 and i.kind in ('retention-set', 'hold-lifted')
@@ -1761,8 +1762,8 @@ CREATE OR REPLACE FUNCTION tallystick.append_received(ledger_ids uuid[], kinds t
  SET search_path TO 'tallystick', 'pg_temp'
 AS $function$
 declare
-  -- Members of the details of receiving entries. A detail has about 5 KB, so it is parsed once here and not again by
-  -- each statement.
+  -- Members of `details`, one element for each received entry. They are parsed once here and not by each statement,
+  -- because `details` of one entry have about 5 KB.
   came_ledgers uuid[];
   came_seqs bigint[];
   came_entries json[];
@@ -1783,7 +1784,8 @@ begin
   from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
   left join lateral json_to_record(i.detail::json)
     d (received json, document json, type json, standing json, offer json, erased json, peer json) on true
-  -- Only for entry-received, because in a step of the home ledger these members have other meanings.
+  -- These members are read only for entry-received. In a step of a local record, members of these names mean something
+  -- else.
   left join lateral (select d.document, d.type, d.standing, d.offer, d.erased, d.peer) m on i.kind = 'entry-received'
   where i.outcome = 0 and (i.kind in ('entry-received', 'offer-refused', 'peer-key-rotated')
     or i.kind in ('record-activated', 'completion-submitted') and i.detail is not null);
@@ -1795,7 +1797,7 @@ begin
   left join lateral json_to_record(i.received)
     r ("peerId" uuid, seq bigint, kind text, "recordId" uuid, version int4, leaf text, envelope text) on true;
 
-  -- Applies changes of a peering by the other side, which has completed the handshake or ended the peering.
+  -- Changes the state of a peering after the other side has completed the handshake or ended the peering.
   if expected > 0 then
     with moved as (
       update peers p set state = d.state, counterpart = coalesce(p.counterpart, decode(d.counterpart, 'hex')),
@@ -1812,8 +1814,8 @@ begin
     end if;
   end if;
 
-  -- Uses laterals. With joins, a session that calls often keeps a plan that reads all received entries (860 µs for
-  -- one entry among 8,000).
+  -- The joins are lateral, because a busy session keeps the plan that it made once. The plan of plain joins reads all
+  -- received entries (860 µs for one entry among 8,000).
   if exists (
     select from unnest(came_ledgers, came_seqs) i (ledger_id, seq)
     cross join lateral (
@@ -1847,7 +1849,7 @@ begin
     on conflict do nothing;
   end if;
 
-  -- If a call has several steps of a record, the last one determines its state.
+  -- Stores the state of each record. If a call has several steps of a record, the last step determines the state.
   if num_nonnulls(variadic came_standings) > 0 then
     with item as (
       select distinct on (i.ledger_id, d."recordId") i.ledger_id, d.*, i.seq,
@@ -1868,9 +1870,9 @@ begin
 
   -- Applies decisions about this ledger's offers.
   --
-  -- Their seqs are computed before the offers are looked up. When the offers were joined directly to the details, the
-  -- plan read all offers of the ledger for each decision (600 µs for 1,500 offers). The last condition prevents a
-  -- plan that reads all pending offers.
+  -- The seqs of the offers are computed first, and then the offers are looked up. With a direct join of details and
+  -- offers, the plan read all offers of the ledger for each decision (600 µs for 1,500 offers). The last condition is
+  -- written with `<> all`, because with another condition the plan could read all pending offers.
   if num_nonnulls(variadic came_offers) > 0 then
     with decided as materialized (
       select i.ledger_id, i.seq as decided_seq, d.*
@@ -1897,7 +1899,7 @@ begin
     where x.ledger_id = e.ledger_id and x.seq = e.seq and x.erased_seq is null;
   end if;
 
-  -- Ends a pause of sending, because a peer that sends can also receive.
+  -- Ends a pause of sending. The peer has just sent something, so it can probably receive too.
   update peer_cursors c set resume_at = null
   from (
     select distinct i.ledger_id, r.peer_id from unnest(came_ledgers, came_seqs) i (ledger_id, seq)
@@ -1907,7 +1909,7 @@ begin
   ) i
   where c.ledger_id = i.ledger_id and c.peer_id = i.peer_id and c.resume_at > now() + interval '1 second';
 
-  -- Replaces the other ledger's key, because an entry under its old key says so.
+  -- Replaces the other ledger's key by the new key that the received entry names. The entry is signed by the old key.
   if 'peer-key-rotated' = any (kinds) then
     update peer_keys k set until_seq = r.seq
     from unnest(ledger_ids, kinds, details, outcomes) i (ledger_id, kind, detail, outcome)
@@ -1935,7 +1937,7 @@ begin
   left join lateral json_to_record(i.detail::json) d (issuer text, subject text, "contentType" text, kid text) on true
   where i.outcome = 0 and i.kind = 'statement-registered';
 
-  -- The policy that the server applied may have been replaced since then. This check is final, because the head is
+  -- A newer policy may have replaced the policy that the server applied. This check is final, because the head is
   -- locked.
   if exists (
     select from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
@@ -2033,7 +2035,7 @@ CREATE OR REPLACE FUNCTION tallystick.begin_peer_request(ledger uuid, peer uuid,
 AS $function$
 begin
   perform from peer_inboxes i where i.ledger_id = ledger and i.peer_id = peer for update;
-  -- Nonces are stored for longer than the tolerated age of a request in both directions.
+  -- Nonces are stored for 150 s. This is longer than a request is valid, from its earliest to its latest accepted time.
   delete from peer_nonces n where n.ledger_id = ledger and n.peer_id = peer and n.seen_at < clock_timestamp() - interval '150 seconds';
   insert into peer_nonces (ledger_id, peer_id, nonce) values (ledger, peer, request_nonce) on conflict do nothing;
   return found;
@@ -2054,9 +2056,9 @@ begin
   if tg_op = 'INSERT' then
     if new.size = 0 then return new; end if;
   elsif tg_op = 'DELETE' then
-    if old.size = 0 then return old; end if;  -- its ledger-created was refused, so the ledger never began
+    if old.size = 0 then return old; end if;  -- the ledger-created was refused, so the ledger has no entry
   elsif new.ledger_id = old.ledger_id and new.size = old.size and new.chain = old.chain then
-    -- only `closed` changes; privileges decide who may change it
+    -- Without a new key, only `closed` changes. Privileges limit who may change it.
     if new.envelope_kid = old.envelope_kid then return new; end if;
     if exists (select from entries e where e.ledger_id = new.ledger_id and e.seq = new.size - 1
         and e.kind = 'server-key-rotated')
@@ -2100,8 +2102,8 @@ begin
   select * into w from webhooks o where o.ledger_id = ledger and o.webhook_id = webhook;
   w = jsonb_populate_record(w, webhook_settings(settings));
   if 'documents' = any (w.include) and not with_documents then return 'documents'; end if;
-  -- Updates all columns, because a statement with their names would need a change for each new setting. No change of
-  -- others is lost, because the row is locked.
+  -- Updates all columns, because a statement with the names of the changed columns would have to be extended for each
+  -- new setting. The row is locked, so no other change is overwritten.
   execute (
     select format('update webhooks set (%1$s) = (select %1$s from (select ($1).*) n) where ledger_id = $2 and webhook_id = $3',
       string_agg(quote_ident(a.attname), ', '))
@@ -2160,7 +2162,7 @@ begin
   if not exists (select from entries e
       where e.ledger_id = new.ledger_id and e.seq = new.size - 1 and e.chain = new.chain)
     or exists (select from checkpoints c where c.ledger_id = new.ledger_id and c.size >= new.size)
-    -- The first three lines of a note (C2SP tlog-checkpoint).
+    -- The note must begin with these three lines (C2SP tlog-checkpoint).
     or not exists (select from ledgers l where l.ledger_id = new.ledger_id
       and starts_with(new.note, format(E'%s\n%s\n%s\n', l.origin, new.size, encode(new.root, 'base64')))) then
     raise exception 'a checkpoint must match the chain and extend the checkpoints before it'
@@ -2212,7 +2214,7 @@ declare
     'state', 'active', 'state_at', clock_timestamp()));
   twin uuid;
 begin
-  -- A lock for each ledger, so that no other endpoint is created between the check and the insert.
+  -- Locks the creation of endpoints for this ledger. So no other endpoint is created between the check and the insert.
   perform pg_advisory_xact_lock(hashtextextended('webhooks ' || ledger, 0));
   select o.webhook_id into twin from webhooks o
   where o.ledger_id = ledger and o.state <> 'deleted'
@@ -2288,7 +2290,7 @@ begin
   if tg_op = 'UPDATE' and old.envelope is not null and new is not distinct from without_envelope and leaves_for_archive(new.kind)
     and exists (
       select from (
-        -- Selects one piece and not all pieces before it, because this query runs for each entry.
+        -- Selects only the last piece that begins at or before the entry, because this query runs for each entry.
         select * from archive_pieces n
         where n.ledger_id = new.ledger_id and n.from_seq <= new.seq order by n.from_seq desc limit 1
       ) p join archives a on a.ledger_id = p.ledger_id
@@ -2390,7 +2392,8 @@ begin
       and case when length(k.key) = 18 then get_byte(k.key, 17) = any (g.places) end;
   end if;
 
-  -- The label of a gated record stays, because the record's other documents are found by it (forget_labels).
+  -- The label of a gated record stays, because it is needed to find the record's other documents. forget_labels removes
+  -- the label later.
   update records r set payload = null, salt = null, metadata = null, reference_list = null, payload_erased_seq = x.seq,
     subject = case when exists (select from gated_records g where g.ledger_id = ledger and g.record_id = r.record_id)
       then r.subject end
@@ -2587,7 +2590,6 @@ begin
     or (select count(*) from peers p where p.ledger_id = ledger and p.state not in ('invited', 'revoked')) >= peers_max then
     return false;
   end if;
-  -- Removes invitations that expired long ago.
   delete from peers p where p.ledger_id = ledger and p.state = 'invited' and p.expires_at < now() - interval '30 days';
   insert into peers (ledger_id, peer_id, name, role, state, created_by, token_hash, expires_at, inviter)
   values (ledger, peer, peer_name, 'inviter', 'invited', agent, token_hash, expires, inviter);
@@ -2892,7 +2894,7 @@ begin
           is distinct from (b.payload, b.salt, b.metadata, b.reference_list, b.payload_erased_seq)
         and not (b.payload_erased_seq is null and erasure.known is not null
           and a.payload is null and a.salt is null and a.metadata is null and a.reference_list is null))
-      -- A label is removed together with the payload, or later.
+      -- A label is removed only together with the payload or after it.
       or (a.subject is distinct from b.subject and not (a.subject is null and a.payload_erased_seq is not null))
   ) then
     raise exception 'a record may change only by an erasure with an entry'
@@ -2913,17 +2915,17 @@ declare
 begin
   if not lock_webhook(ledger, webhook) then return 'missing'; end if;
   select * into c from webhook_cursors x where x.ledger_id = ledger and x.webhook_id = webhook;
-  last_seq = least(end_seq, c.next_seq);  -- least ignores nulls
+  last_seq = least(end_seq, c.next_seq);  -- `least` ignores null arguments
   if c.recover_seq is not null then
-    -- A recovery is running, and where it began is unknown. So a request counts as the same one only if it is within
-    -- the rest of the running recovery.
+    -- A recovery is running, and its original start is not stored. So a request counts as the same request only if the
+    -- running recovery still has to deliver all of the requested entries.
     return case when c.recover_delivered = delivered and from_seq >= c.recover_seq
       and (end_seq is null or last_seq <= c.recover_end) then 'recovering' else 'busy' end;
   end if;
   if from_seq < last_seq then
     update webhook_cursors x set recover_seq = from_seq, recover_end = last_seq, recover_delivered = delivered
     where x.ledger_id = ledger and x.webhook_id = webhook;
-    -- Updates the row without a change of content, which changes its `xmin`. The delivering worker then reads the
+    -- Updates the row without changing its content. This changes its `xmin`, so that the delivering worker reads the
     -- endpoint again.
     update webhooks w set url = w.url where w.ledger_id = ledger and w.webhook_id = webhook;
   end if;
@@ -2958,7 +2960,7 @@ AS $function$
 begin
   update webhook_deliveries d set state = 'held', tries = 0, due_at = null, finished_at = null
   where d.ledger_id = ledger and d.webhook_id = webhook and d.event_id = any (events);
-  -- The first of each record's waiting events becomes due.
+  -- For each record, the first waiting event becomes due. Its other events wait.
   update webhook_deliveries d set state = 'pending', due_at = clock_timestamp()
   where d.ledger_id = ledger and d.webhook_id = webhook and d.event_id = any (events) and not exists (
     select from webhook_deliveries e
@@ -3112,7 +3114,7 @@ begin
   end if;
   if piece_state = 'kept' then
     update archive_pieces p set state = 'leaving' where p.ledger_id = ledger and p.from_seq = piece_from;
-    -- No row was updated, because the move of the ledger has begun meanwhile (refuse_while_moving).
+    -- If no row was updated, the ledger began to be moved meanwhile (refuse_while_moving).
     if not found then return; end if;
   end if;
   update batch_chunks c set content = null, released_bytes = length(c.content), metadata = n.metadata
@@ -3171,7 +3173,7 @@ begin
   with gone as (
     delete from peer_dead_letters d
     where d.ledger_id = ledger and d.peer_id = peer and (at is null or d.seq = any (at))
-      -- A refused entry about the peering itself is not sent again.
+      -- A dead letter without a record is about the peering itself. It is not sent again.
       and d.record_id is not null
     returning d.record_id, d.seq
   ), again as (
@@ -3193,7 +3195,7 @@ AS $function$
 declare
   found_id uuid;
 begin
-  -- A lock for each ledger, so that an open audit cannot end between the insert and the select.
+  -- Locks the audit requests of this ledger. So an open audit cannot end between the insert and the select.
   perform pg_advisory_xact_lock(hashtextextended('audit ' || ledger, 0));
   insert into audits (ledger_id, audit_id, requested_by) values (ledger, audit, agent)
   on conflict (ledger_id) where state in ('queued', 'running') do nothing
@@ -3272,7 +3274,7 @@ begin
   where w.ledger_id = ledger and w.webhook_id = webhook and w.state <> 'active';
   update webhook_deliveries d set due_at = clock_timestamp()
   where d.ledger_id = ledger and d.webhook_id = webhook and d.state = 'pending';
-  -- The changed due time makes the delivering worker read due deliveries again.
+  -- The new due time makes the delivering worker read the due deliveries again.
   update webhook_cursors c set failures = 0, failing_since = null, resume_at = null, job_id = null, leased_until = null,
     due_at = clock_timestamp(),
     next_seq = case when skips then greatest(c.next_seq, e.size) else c.next_seq end,
@@ -3338,7 +3340,7 @@ begin
   where s.ledger_id = ledger and s.webhook_id = webhook;
   insert into webhook_secrets (ledger_id, webhook_id, secret_id, sealed, public_key)
   values (ledger, webhook, secret, new_sealed, new_public_key);
-  -- Updates the row without a change of content, which changes its `xmin`. The delivering worker then reads the
+  -- Updates the row without changing its content. This changes its `xmin`, so that the delivering worker reads the
   -- endpoint again.
   update webhooks w set url = w.url where w.ledger_id = ledger and w.webhook_id = webhook;
   return 'rotated';
@@ -3490,7 +3492,7 @@ declare
   moved int4 := 0;
   changed int4;
 begin
-  -- One statement, because each further statement adds 100 µs to a call of one item.
+  -- All inserts are in one statement, because each further statement adds 100 µs to a call of one item.
   with new_entries as (
     insert into entries (ledger_id, seq, kind, subject_id, version, item_count, prev_seq, actor_id, key_id, recorded_at,
       leaf, chain, envelope, signer_kid)
@@ -3559,8 +3561,8 @@ begin
   if 2 <= any (versions) then
     steps := (select count(*) from unnest(versions, outcomes) i (version, outcome) where i.outcome = 0 and i.version > 1);
   end if;
-  -- Applies one step of each record at a time, as the trigger of gated_records demands. A call has at most two steps
-  -- of a record, but a restore has as many as were archived.
+  -- Each round applies one step of each record, because the trigger of gated_records allows one step at a time. A call
+  -- of append_entries has at most two steps of a record. A restore has as many steps as were archived.
   for nth in 1 .. steps loop
     update gated_records r set state = i.to_state, version = i.version, last_seq = i.seq,
       performer_id = case when i.kind = 'record-activated' then i.party_id else r.performer_id end,
@@ -3591,8 +3593,8 @@ begin
     end if;
   end if;
 
-  -- Stores the rows that administrative entries (those without a version) name: ledgers, agents, keys. The details
-  -- have the columns of these rows as JSON.
+  -- Stores the rows of administrative entries, such as ledgers, agents and keys. These entries have no version. Their
+  -- details have the columns of the rows as JSON.
   if array_position(versions, null) is not null then
     perform append_details(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
   end if;
@@ -3604,7 +3606,7 @@ begin
     or exists (select from holds h where h.ledger_id = any (ledger_ids))) then
     perform refuse_kept(ledger_ids, kinds, details, outcomes, seqs);
   end if;
-  -- Comes last, because an erasure in this call may come before the hold is lifted.
+  -- This must come after refuse_kept, because an erasure in this call may come before the hold is lifted.
   if 'hold-lifted' = any (kinds) then
     delete from hold_records r
     using unnest(ledger_ids, kinds, outcomes, seqs) i (ledger_id, kind, outcome, seq), holds h
@@ -4034,267 +4036,282 @@ comment on column tallystick.retention_rules.days is 'Retention of a record''s d
 
 comment on function tallystick.accept_peer(uuid,uuid,text,uuid,bytea,timestamp with time zone,bytea,text,uuid,text,bytea,integer) is 'Stores a peering to which this side was invited. Returns false if the ledger has too many peerings.';
 
-comment on function tallystick.append_details(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores the details of administrative entries, by kind: agents, keys, types, erasures and closures. Also ends rows,
-for example of disabled agents and revoked keys.';
+comment on function tallystick.append_details(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores the rows of administrative entries: agents, keys, types, erasures and others. Also marks rows as ended, for
+example when an agent is disabled or a key is revoked.';
 
 comment on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],integer[],uuid[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],bigint[],integer[],uuid[],text[],bytea[],bytea[],bytea[],timestamp with time zone[],uuid[],uuid[],text[],text[],bytea[],bytea[],bytea[],integer[],integer[],uuid[],integer[],bytea[],integer[],integer[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[],bytea) is 'Appends entries to chains. There is no other way to append.
 
 Arguments are arrays with one element for each item, in seven groups:
-  entries      ledger_ids … envelopes: the entry as signed and stored
-  details      further content of administrative and federation entries, as JSON by kind (append_details, append_federation)
-  idempotency  actor, hash of the key, salt and fingerprint
-  records      records that items create; record_items[n] is the 1-based item that creates record n
-  chunks       records of batches, 64 in a chunk, and the keys by which searches find each chunk
-  gated        terms and steps of gated records
-  documents    documents of steps
+    entries      ledger_ids … envelopes: the entry as signed and stored
+    details      further content of administrative and federation entries, as JSON by kind (append_details, append_federation)
+    idempotency  actor, hash of the key, salt and fingerprint
+    records      records that items create; record_items[n] is the 1-based item that creates record n
+    chunks       records of batches, 64 in a chunk, and the keys by which searches find each chunk
+    gated        terms and steps of gated records
+    documents    documents of steps
 
-`mac` is a key id and an HMAC-SHA256 over array_send of every other argument, in order. array_send returns the
-bytes that array_recv received over the wire. There is one MAC for a call and not one for each entry: it binds
-entries, rows and their order together, and takes one pass. A wrong MAC raises 28000 (constraint
-append_entries_mac).
+`mac` is a key id and an HMAC-SHA256 over array_send of every other argument, in order. array_send returns the bytes
+that array_recv received over the wire. One MAC covers the whole call, so that entries, rows and their order cannot
+be exchanged, and the arguments are hashed only once. A wrong MAC raises 28000 (constraint append_entries_mac).
 
-The items are decided as if one after another, but in sets. A refused item never affects its neighbours. Returns 41
-bytes for each item, in order: outcome (1), seq (8, big-endian), chain (32; zeros unless appended).
+The result is as if the items were decided one after another. But the statements decide all items together. A refused
+item affects no other item, except the other item of its pair (see below). Returns 41 bytes for each item, in
+order: outcome (1), seq (8, big-endian), chain (32; zeros unless appended).
 
-APPEND_OUTCOMES in src/db/chain/append-entries.ts names the outcomes, and src/append/append-one.ts the client''s
-error codes. In order of precedence:
+APPEND_OUTCOMES in src/db/chain/append-entries.ts has the names of the outcomes. src/append/append-one.ts has the
+client''s error codes. If several outcomes apply, the first in this list is returned:
 
-   5 refused_ledger     no such ledger, or a ledger-created for one that has entries
-   1 replayed           known idempotency key, same request: seq is the first outcome''s
-   2 conflict           known idempotency key, different request; or an erasure removed the first one''s fingerprint
-   9 refused_frozen     the operator has frozen the ledger
-  10 refused_closed     the ledger is an older backup of itself, which nobody has acknowledged
-  15 refused_moving     the ledger is being moved to or from another database
-  16 refused_moved      the ledger is in another database
-   3 refused_state      a ledger-restored with nothing to acknowledge
-   7 again              a second item for the same record or idempotency key in this call
-   8 refused_kind       unknown kind, or one that only the worker''s login may append
-   6 stale              signed by a key that is not the ledger''s current one; or a trace of a batch of spans has grown since
-                        it was checked for known spans
-  13 refused_signature  signed by a key that is not a current one of the actor; or signed by the server although the agent
-                        must sign for itself
-  14 refused_taken      an agent has chosen an id that the ledger already has
-   3 refused_state      no such transition from the record''s state; or a revision beyond the agreed number
-   6 stale              `previous` is not the record''s last leaf
-  12 refused_party      not this agent''s step: the principal judges, the performer performs, `auto` decides by the rules
-  11 refused_deadline   an activation or completion after the record''s deadline, or an expiry before it
-   4 refused_clock      recordedAt more than 30 s off the database''s clock, or 20 s if an agent has signed
-   0 appended
+     5 refused_ledger     the ledger does not exist, or a ledger-created is for a ledger that has entries
+     1 replayed           known idempotency key, same request: seq is that of the first request''s entry
+     2 conflict           known idempotency key, but another request; or an erasure has removed the fingerprint of the first
+     9 refused_frozen     the operator has frozen the ledger
+    10 refused_closed     the ledger is an older backup of itself, which nobody has acknowledged
+    15 refused_moving     the ledger is being moved to or from another database
+    16 refused_moved      the ledger is in another database
+     3 refused_state      a ledger-restored, but the ledger is not closed as restored
+     7 again              the call has an earlier item for the same record or idempotency key
+     8 refused_kind       unknown kind, or a kind that only the worker''s login may append
+     6 stale              signed by a key that is not the ledger''s current key; or the check of a batch for known spans is
+                          out of date (items_overtaken)
+    13 refused_signature  signed by a key that is not a current key of the actor; or signed by the server although the
+                          agent must sign for itself
+    14 refused_taken      an agent has chosen an id that the ledger already has
+     3 refused_state      the record''s state does not allow the step, or the record has had all agreed revisions
+     6 stale              `previous` is not the record''s last leaf
+    12 refused_party      the agent may not take this step: the principal judges, the performer performs, and with `auto`
+                          the rules decide
+    11 refused_deadline   an activation or completion after the record''s deadline, or an expiry before it
+     4 refused_clock      recordedAt differs from the database''s clock by more than 30 s, or 20 s if an agent has signed
+     0 appended
 
-A call takes at most one step of a record, with one exception: the worker''s completion-verified, followed by the
-resulting `auto` verdict. Both are appended or neither; the item that could have been appended is `again`. The same
-holds for another party''s statement, followed by its statement-registered. `kids` has the ledger''s key for both.
+Two items that follow each other can be a pair: the worker''s completion-verified and the `auto` verdict, or a
+statement of another party and its statement-registered. Both items of a pair are appended, or neither. If one of
+them is refused, the other gets `again`. In `kids`, both items of a statement''s pair have the ledger''s key. A call
+takes at most one step of a record, or the two steps of a pair.
 
-A call whose entries did not move the head raises 55000: a trigger is off, and exports would miss an entry beyond
-the head.
+A call raises 55000 if its entries did not move the head, because a trigger is off. Exports would not contain entries
+beyond the head.
 
-Plans: probes are `left join lateral (… offset 0)`, and sequential scans are off, because a session keeps plans
-that it made on empty tables. Plain joins took up to 92 ms a row after 100,000 rows. With hash joins off too,
-joining the parts of the answer became quadratic: 87 instead of 26 µs a row at 256 items. By default Postgres plans
-a small call anew each time, and a call of one item takes 970 µs instead of 500.
+Plans: probes are `left join lateral (… offset 0)`, and sequential scans are off, because a session keeps plans that
+it made on empty tables. Plain joins took up to 92 ms a row after 100,000 rows. Hash joins stay on: without them,
+joining the parts of the answer became quadratic, 87 instead of 26 µs a row at 256 items. Generic plans are forced,
+because by default Postgres plans a small call anew each time: a call of one item then takes 970 µs instead of 500.
 
 Cost in Postgres'' own CPU, with 600-byte envelopes on 2 shared cores of 2.5 GHz:
 
 - A call of 1 item takes 500 µs. Each item of 64 takes 31 µs (40 with idempotency keys), each of 1,000 takes 25.
-- Steps of gated records cost nothing for calls that only notarize. Before and after: 1 item 910 and 921 µs, 64
-  items 3,556 and 3,597, 1,000 items 38,219 and 38,281.
-- Finding pairs by windows over all items cost 5 to 8 % at 64 items.
-- The MAC costs 5 to 8 %: 1 item 1,643 and 1,767 µs, 64 items 6,112 and 6,415, on a busy machine.
+- Steps of gated records cost nothing for calls that only notarize. Before and after steps were added: 1 item 910 and
+  921 µs, 64 items 3,556 and 3,597, 1,000 items 38,219 and 38,281.
+- Finding pairs by windows over all items costs 5 to 8 % at 64 items.
+- The MAC costs 5 to 8 %. Without and with it, on a busy machine: 1 item 1,643 and 1,767 µs, 64 items 6,112 and 6,415.
 - A batch of 1,000 records takes 1,400 µs. With a row for each record it took 13,400.
-- Chunks cost nothing for other calls. Before and after, alternating on a busy machine: 1 item 695 and 682 µs, 64
-  items 3,073 and 2,839; with idempotency keys 701 and 670, 4,060 and 3,694.
+- Chunks cost nothing for other calls. Before and after chunks were added, alternating on a busy machine: 1 item 695
+  and 682 µs, 64 items 3,073 and 2,839; with idempotency keys 701 and 670, 4,060 and 3,694.
 
-The long path alone and with the short path, alternating on a slower machine: 1 item 750 and 490 µs, 4 items 890
-and 650, 16 items 1,530 and 1,150, 64 items 3,700 and 2,600, 256 items 11,700 and 8,800. Triggers take a third of
-the 490 (entries_extend_chain 100, records_begin 56, chain_heads_forward_only 22), and the MAC takes 31.
+The short path saves time. Without and with the short path, alternating on a slower machine: 1 item 750 and 490 µs, 4
+items 890 and 650, 16 items 1,530 and 1,150, 64 items 3,700 and 2,600, 256 items 11,700 and 8,800. Triggers take a
+third of the 490 (entries_extend_chain 100, records_begin 56, chain_heads_forward_only 22), and the MAC takes 31.
 
-Rejected, because the gain was within the noise: entries_extend_chain in one statement instead of two (510), and
-with a special case for one entry (505).
+Two changes were tried and rejected, because their gain was within the noise: entries_extend_chain in one statement
+instead of two (510 µs), and with a special case for one entry (505 µs).
 
-This function decides, and write_entries writes. A new argument must be added to both: here as an argument, to the
-MAC and to the call; there as an argument and to its insert. The columns in src/db/chain/append-entries.ts have the
-same order.';
+This function decides, and write_entries writes. A new argument must be added to both functions: in append_entries as
+an argument, to the MAC and to the call of write_entries; in write_entries as an argument and to its insert. The
+columns in src/db/chain/append-entries.ts have the same order as the arguments.';
 
-comment on function tallystick.append_federation(uuid[],text[],uuid[],bytea[],text[],smallint[],bigint[]) is 'Stores the details of entries about peers, shares and offers, by kind. As with append_details, it is called for
-every entry with details.';
+comment on function tallystick.append_federation(uuid[],text[],uuid[],bytea[],text[],smallint[],bigint[]) is 'Stores the rows of entries about peers, shares and offers. write_entries calls it whenever an entry has details.';
 
-comment on function tallystick.append_keeping(uuid[],text[],text[],smallint[],bigint[]) is 'Stores rules and holds as their entries set them. Restarts the worker''s sweep of the ledger.';
+comment on function tallystick.append_keeping(uuid[],text[],text[],smallint[],bigint[]) is 'Stores the rules and holds of entries, and marks holds as lifted. Restarts the worker''s sweep of the ledger. Raises
+an error if the ledger has too many rules or holds.';
 
-comment on function tallystick.append_received(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores entries of other ledgers with the entries that received them. `details.received` is the other ledger''s
-entry. The other members of `details` are its consequences.';
+comment on function tallystick.append_received(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores entries that other ledgers have sent. `details.received` of the local entry is the other ledger''s entry. The
+other members of `details` are the changes that follow from the received entry.';
 
-comment on function tallystick.append_statements(uuid[],text[],uuid[],bytea[],text[],smallint[],bigint[]) is 'Stores the search columns of registered statements. `seq` is the seq of the statement, which is one less than that
-of the entry that registers it.';
+comment on function tallystick.append_statements(uuid[],text[],uuid[],bytea[],text[],smallint[],bigint[]) is 'Stores the columns by which registered statements are searched. `seq` is the seq of the statement. The entry that
+registers the statement directly follows it.';
 
 comment on function tallystick.archive_pieces_change() is 'Trigger: an archive piece never changes, except that its state advances from `kept` through `leaving` to `left`. A
-piece cannot be deleted once some of its content is only in the archive.';
+piece can be deleted only in state `kept`. In the other states the archive may have the only copy of its content.';
 
-comment on function tallystick.batch_chunks_begin() is 'Trigger: a batch''s chunks are inserted together and numbered from 0. The number of their records must match the
-entry. Their ids must be consecutive.';
+comment on function tallystick.batch_chunks_begin() is 'Trigger: all chunks of a batch are inserted together, with numbers from 0. They must have as many records as the
+batch''s entry states, with consecutive ids.';
 
-comment on function tallystick.batch_chunks_change() is 'Trigger: a chunk changes in two cases only: by an erasure that an entry ordered, or when its content leaves and the
-archive has it. An audit detects any other change, because the digests of all records are signed.';
+comment on function tallystick.batch_chunks_change() is 'Trigger: a chunk changes in two cases only: an erasure that has an entry, or the removal of content that the archive
+has. An audit detects any other change, because the digests of all records are signed.';
 
-comment on function tallystick.begin_peer_request(uuid,uuid,bytea) is 'Locks the peering until the end of the transaction and stores the nonce. Returns whether the nonce is new.';
+comment on function tallystick.begin_peer_request(uuid,uuid,bytea) is 'Locks the peering until the end of the transaction and stores the nonce. Returns true if the nonce is new.';
 
-comment on function tallystick.chain_heads_forward_only() is 'Trigger: a head only moves forward. Its key changes only if the newest entry is a server-key-rotated. The trigger
-always fires.';
+comment on function tallystick.chain_heads_forward_only() is 'Trigger: a head only moves forward. Its key changes only if the newest entry is a server-key-rotated. The trigger is
+`enable always`.';
 
 comment on function tallystick.chain_link(bytea,bytea) is 'Returns the chain hash after `leaf` (docs/formats/chain-and-checkpoints.md).';
 
 comment on function tallystick.chain_step(bytea,bytea,bytea) is 'State transition function of the aggregate chain_extend.';
 
-comment on function tallystick.change_webhook(uuid,uuid,jsonb,boolean) is 'Changes the settings in `settings`. Returns `changed`, `missing`, or, if the endpoint would get documents and
-`with_documents` is false, `documents`.';
+comment on function tallystick.change_webhook(uuid,uuid,jsonb,boolean) is 'Changes the settings that are in `settings`. Returns `changed`, or `missing` if the endpoint does not exist, or
+`documents` if the endpoint would get documents although `with_documents` is false.';
 
-comment on function tallystick.charge_peer(uuid,uuid,bigint,bigint) is 'Adds stored entries and bytes to what a peer has used today. Raises an error if the sum exceeds the peer''s budget.';
+comment on function tallystick.charge_peer(uuid,uuid,bigint,bigint) is 'Adds entries and bytes to the counts of what is stored for a peer. If the counts began more than a day ago, they
+start again from 0.';
 
-comment on function tallystick.charge_peers() is 'Trigger: charges peers for stored data, counted where rows are inserted, so that no way of storing is free.
+comment on function tallystick.charge_peers() is 'Trigger: counts the data that is stored for a peer. The tables themselves have the trigger, so that all stored data
+is counted.
 
-It counts received entries with the local entry that answers each and its evidence, received documents, types and
-forks.';
+The size of a received entry includes the local entry that records its receipt, and that local entry''s evidence.
+Received documents, types and forks count too.';
 
 comment on function tallystick.checkpoints_agree() is 'Trigger: a checkpoint and its note must agree with the chain. Each checkpoint is larger than all earlier ones.';
 
-comment on function tallystick.close_restored_ledgers(uuid[],bigint[],bytea[],bigint[]) is 'Closes ledgers that are shorter than, or different from, a state that was stored outside Postgres. Returns the
-closed ledgers.
+comment on function tallystick.close_restored_ledgers(uuid[],bigint[],bytea[],bigint[]) is 'Closes ledgers that are shorter than, or different from, a state that was stored outside Postgres. Returns the closed
+ledgers.
 
-The heads are locked, so that neither an append nor an acknowledgement can come in between. The API''s login could
-append a ledger-restored that nobody signed, so the worker verifies such entries. It lists false ones in
-`refused_seqs`, and they are ignored here.
+The heads are locked, so that no entry is appended and no restore acknowledged between the check and the close.
 
-A call takes at most 1,000 ledgers, because with more, servers would continue to append to the last ledgers for
-many seconds.';
+A ledger-restored entry acknowledges a restore. The API''s login could append such an entry without a valid signature,
+so the worker verifies these entries. `refused_seqs` has, for each ledger, the seq of a ledger-restored entry that
+the worker has refused, or null. The function ignores this entry.
+
+The caller passes at most 1,000 ledgers in a call. With more, servers would continue to append to the last ledgers
+for many seconds.';
 
 comment on function tallystick.create_webhook(uuid,uuid,jsonb,uuid,uuid,bytea,bytea,integer) is 'Creates an endpoint for events that are appended from now on, and returns its id. Returns null if the ledger has
 `webhooks_max` endpoints.
 
-If an identical endpoint exists, returns the id of that one, because a client that got no answer tries again.';
+If an endpoint with the same settings exists, returns its id instead, because a client that got no answer tries
+again. The description is not compared.';
 
 comment on function tallystick.delete_webhook(uuid,uuid) is 'Deletes an endpoint and its secrets. The worker removes the other rows. Returns false if the endpoint does not
 exist.';
 
-comment on function tallystick.documents_keep() is 'Trigger: a document is inserted with the entry that contains its digest, and only an erasure sets it to null.
-Evidence that an agent offers to another ledger is stored with its offer.';
+comment on function tallystick.documents_keep() is 'Trigger: a document is inserted together with the entry that contains its digest. For evidence that an agent offers
+to another ledger, this entry is the offer. Only an erasure sets the content of a document to null.';
 
-comment on function tallystick.entries_change() is 'Trigger: an entry never changes, with one exception. The envelope of a notarization is removed once the archive has
-it. The entry''s leaf stays and identifies the envelope.';
+comment on function tallystick.entries_change() is 'Trigger: an entry never changes, with one exception. After the envelope of a notarization is stored in the archive,
+it is removed from Postgres. The leaf stays in Postgres. It is the hash of the envelope, so the archived envelope can
+be checked.';
 
-comment on function tallystick.entries_extend_chain() is 'Trigger: inserted entries must continue their ledger''s chain, link by link. Entries that do not continue the head
-are refused.
+comment on function tallystick.entries_extend_chain() is 'Trigger: inserted entries must continue their ledger''s chain, link by link. Entries that do not continue the head are
+refused.
 
-It also moves the chain''s head, which nothing else can move. The trigger always fires.';
+This trigger also moves the chain''s head; nothing else can move a head. The trigger is `enable always`.';
 
-comment on function tallystick.erase_documents(uuid,bigint[],bigint[],integer[],bytea[],bytea[],integer[],bytea[]) is 'Removes the documents of one ledger that the entries at `ats` erased. Returns the number of removed documents.
-Documents that were removed before are skipped. The caller has verified the entries; this function only checks that
-they exist.
+comment on function tallystick.erase_documents(uuid,bigint[],bigint[],integer[],bytea[],bytea[],integer[],bytea[]) is 'Removes documents of one ledger from the database, and returns the number of removed documents. `ats` has the seqs of
+the entries that erased them. Documents that were removed before are skipped. The caller has verified the entries;
+this function only checks that they exist.
 
 Records of batches are in compressed chunks. The caller rewrites each chunk once for all of its erased records:
 
-- `chunk_seqs` and `chunk_numbers`: which chunks.
+- `chunk_seqs` and `chunk_numbers`: the chunks that change.
 - `chunks_before`: SHA-256 of the content that the caller read.
 - `chunks_after`: the content without the erased payloads.
-- `keys_gone[n]`: a reference that no record of chunk `key_chunks[n]` has any more.
+- `key_chunks` and `keys_gone`: `keys_gone[n]` is a reference that no record of the chunk with index `key_chunks[n]`
+  has any more.
 
-If the content has moved to the archive, `chunks_after` is the remaining metadata; empty: no metadata remains. An
-erasure may leave the metadata unchanged. So the hashed bytes in `chunks_before` begin with `erased_seq` in eight
-bytes (-1 for null).
+If the content has moved to the archive, `chunks_after` is the remaining metadata, or empty if no metadata remains.
+Then `chunks_before` is the SHA-256 of `erased_seq` in eight bytes (-1 for null) and the metadata. `erased_seq` is
+included, because another erasure may leave the metadata unchanged.
 
 Raises 40001 if a chunk has changed meanwhile, and P0002 if a payload has neither a row nor a chunk.
 
 Each call is planned anew, because a session would keep a plan made on empty tables.';
 
-comment on function tallystick.find_replay(uuid,uuid,bytea,bytea) is 'Returns the seq of the first outcome for this Idempotency-Key; -1: the key was used for a different request; null:
-the key is new.
+comment on function tallystick.find_replay(uuid,uuid,bytea,bytea) is 'Returns the seq of the entry that the first request with this Idempotency-Key made. Returns -1 if the key was used
+for a different request, and null if the key is new.
 
-Used for requests that the present state would refuse, because they may have succeeded before.';
+Called for requests that the present state would refuse, because an earlier attempt may have succeeded.';
 
 comment on function tallystick.forget_labels(uuid,uuid,integer) is 'Removes the labels of gated records that have ended and have no document any more. Reads the next `page` records
 after `after_ledger` and `after_record` that have a label but no payload.
 
-Returns the last record that was read; null: there are no more. An open record keeps its label, because it can get
-documents that must be found by the label. Rows of a ledger that was moved or is being moved stay as copied.';
+Returns the last record that was read, or null if there are no more. A record that has not ended keeps its label,
+because it can get further documents, which must be found by the label. Rows of a ledger that was moved or is being
+moved stay unchanged.';
 
-comment on function tallystick.gated_records_begin() is 'Trigger: a gated record begins with the entry that creates it and must match that entry. Its principal is the party
-of the entry. Also adds the record''s deadline to open_deadlines.';
+comment on function tallystick.gated_records_begin() is 'Trigger: a gated record is inserted with the entry that creates it and must match that entry. Its principal is the
+party of the entry. Also stores the record''s deadline in open_deadlines.';
 
 comment on function tallystick.gated_records_change() is 'Trigger: a gated record changes as record_transitions allows, one version at a time, with an entry for each step.
-Terms are fixed, except that the activation sets the performer. revision-requested counts a revision.
+Terms never change, except that the activation sets the performer. A revision-requested increases `revisions` by one.
 
-Also updates the rows of waiting work, one by one and by key. A join would not do, because a session would keep a
-plan made for few rows. Finding rows by ctid would not do either, because a row to which a worker has given a job
-meanwhile would remain.';
+Also updates waiting_completions and open_deadlines. Their rows are deleted one by one, by key. A join is not used,
+because a session would keep a plan that was made for few rows. The ctid is not used either. It changes when a worker
+stores a job in the row, and the row would then not be deleted.';
 
-comment on function tallystick.holds_on(uuid,uuid,text,uuid[],bigint) is 'Returns the holds that are on a record at the seq `at`. If `at` is before the newest lift, the result is
-incomplete, because hold_records has only standing holds.
+comment on function tallystick.holds_on(uuid,uuid,text,uuid[],bigint) is 'Returns the holds that are on a record at the seq `at`. If a hold was lifted after `at`, the result can be
+incomplete, because hold_records has only records of holds in force.
 
-Holds that name records are found by the record, so that many other holds of the ledger cost nothing. hold_records
+Holds that name records are looked up by the record''s id, so that the ledger''s other holds cost nothing. hold_records
 is only an index: the rows of `holds` decide which records are on hold.';
 
-comment on function tallystick.idempotency_keys_change() is 'Trigger: an idempotency key outlives the payload of its request. Its fingerprint is removed with the payload,
-because a short request could be guessed from the fingerprint.';
+comment on function tallystick.idempotency_keys_change() is 'Trigger: an idempotency key stays when the payload of its request is erased. Its fingerprint is removed with the
+payload, because the content of a short request could be guessed from the fingerprint.';
 
 comment on function tallystick.invite_peer(uuid,uuid,text,uuid,bytea,timestamp with time zone,text,integer,integer) is 'Stores an invitation. Returns false if the ledger has too many invitations or peerings.';
 
-comment on function tallystick.is_of_batch(uuid) is 'Whether a record with this id is in a chunk and not in a row of its own. A bit of the id says so (records_ids,
-batch_chunks_ids).';
+comment on function tallystick.is_of_batch(uuid) is 'Returns whether the record is in a chunk. Otherwise it has a row of its own. A bit of the id encodes this
+(constraints records_ids and batch_chunks_ids).';
 
-comment on function tallystick.items_overtaken(uuid[],uuid[],bigint[],integer[],bytea[]) is 'Returns the items whose traces or groups of logs have got records of the same agent from `unseen_befores` on. Their
-spans and logs may be stored already (docs/decisions/0030-a-span-is-one-record.md).
+comment on function tallystick.items_overtaken(uuid[],uuid[],bigint[],integer[],bytea[]) is 'Returns the items whose check for known spans is out of date. Such an item has a trace, or a group of logs, to which
+the same agent has added records since the check. Spans and logs of the item may be stored already
+(docs/decisions/0025-storage-of-batches.md#opentelemetry-spans).
 
-Other keys of the items are ignored.';
+`unseen_befores[item]`: the check has read all entries before this seq. Only the keys of traces and groups of logs
+are compared.';
 
-comment on function tallystick.keep_fork(uuid,uuid,bytea,bigint,uuid,integer,bytea,bytea,integer) is 'Stores an entry of a peer for whose position another entry is stored. Does nothing if `forks_max` such entries are
-stored.';
+comment on function tallystick.keep_fork(uuid,uuid,bytea,bigint,uuid,integer,bytea,bytea,integer) is 'Stores a second, different entry of a peer for a position whose first entry is already stored. Does nothing if the
+peering already has `forks_max` such entries.';
 
-comment on function tallystick.keep_peer_witness(uuid,uuid,text,bytea,bigint,bytea,text,text) is 'Stores the facts of a request for a cosignature: the other side''s key, the cosigned tree, and a different tree of a
-size that was seen before. A fact that is null stays unchanged. The caller has locked the peering.';
+comment on function tallystick.keep_peer_witness(uuid,uuid,text,bytea,bigint,bytea,text,text) is 'Stores the facts of a peer''s request for a cosignature. These are the peer''s key, the cosigned tree, and, for a fork,
+the note of a different tree. An argument that is null changes nothing. The caller has locked the peering.';
 
-comment on function tallystick.keeping_change() is 'Trigger: a rule never changes. A hold changes only by the entry that lifts it. After that its hold_records are
-deleted.';
+comment on function tallystick.keeping_change() is 'Trigger: a retention rule never changes. A hold changes only by the entry that lifts it. The hold_records of a hold
+can be deleted only after it was lifted.';
 
-comment on function tallystick.keeping_facts(uuid,uuid,bigint,text,uuid[]) is 'Returns the facts by which rules and holds select a record: its type, its agents (maker, represented agent,
-performer), the entry that made it, and the time of its last change (null while it is open).
+comment on function tallystick.keeping_facts(uuid,uuid,bigint,text,uuid[]) is 'Returns the facts of a record by which rules and holds select records:
 
-A record of a batch has no row. The caller passes its type and agents from the chunk, and the entry that made it is
-the one at `document_seq`.
+- `type`: the record''s type.
+- `agents`: its maker, represented agent and performer.
+- `made_seq`: seq of the entry that made it.
+- `since`: the time of its last change, or null while the record is open.
 
-A record of another ledger has no row either. Its type is the one that its home ledger states, and its agents are
-those that offered the evidence at `document_seq`.';
+A record of a batch has no row. The caller passes its type and agents, which it has read from the chunk. The entry
+that made the record is the one at `document_seq`.
 
-comment on function tallystick.leaves_for_archive(text) is 'Whether envelopes of this kind may leave for the archive. An append never needs them. Only reads, proofs and audits
-do.';
+A record of another ledger has no row either. Its type is the one that its home ledger states. Its agents are the
+actor of the entry at `document_seq` and the agent that offered the evidence there.';
+
+comment on function tallystick.leaves_for_archive(text) is 'Returns whether envelopes of this kind may be moved from Postgres to the archive. No append needs such envelopes.
+They are needed only for reads, proofs and audits.';
 
 comment on function tallystick.ledger_ends(uuid) is 'Returns the size of the ledger and of its newest checkpoint.';
 
 comment on function tallystick.lock_webhook(uuid,uuid) is 'Locks an endpoint until the end of the transaction. Returns false if the endpoint does not exist.';
 
-comment on function tallystick.mac_holds(bytea,bytea) is 'Verifies `mac` over a message. A MAC is a key id (8 bytes) and an HMAC-SHA256 (32 bytes).
+comment on function tallystick.mac_holds(bytea,bytea) is 'Returns whether `mac` is a valid MAC over the message. A MAC is a key id (8 bytes) and an HMAC-SHA256 (32 bytes).
 
-Both sides are hashed again under the key before the comparison, so that its time reveals nothing about the right
-MAC.';
+Both the given and the right HMAC are hashed again under the key before the comparison. So the time of the comparison
+reveals nothing about the right HMAC.';
 
 comment on function tallystick.missing_guards() is 'Returns a sentence for each guard that is off or missing.
 
-Guards are the triggers that migrate has stored in `guards`, foreign keys, and the write-ahead log of tables: an
-unlogged table would be empty after a crash.';
+Guards are the triggers that migrate has stored in `guards`, and foreign keys. A table must also be logged, because
+an unlogged table would be empty after a crash.';
 
-comment on function tallystick.own_signatures_hold(uuid,bytea,bytea[],uuid[],uuid[],timestamp with time zone[]) is 'Checks those items of a ledger that its own key has not signed, for the short path of append_entries. If it returns
-false, the long path finds out which item fails.
+comment on function tallystick.own_signatures_hold(uuid,bytea,bytea[],uuid[],uuid[],timestamp with time zone[]) is 'Checks the items that the ledger''s key has not signed, for the short path of append_entries. Returns true if all are
+valid. If the result is false, the long path finds out which item is invalid.
 
-Each such item must be signed by a current key of its actor, choose an id that the ledger does not have, and be
+Each of these items must be signed by a current key of its actor, have an id that the ledger does not have, and be
 within 20 s of the clock.
 
-With a limit of 20 s, one agent alone cannot make entries that are a minute apart. Between such entries a verifier
-expects a checkpoint (src/proof/ledger/tail.ts).';
+The limit is 20 s, so that one agent alone cannot make two neighbouring entries whose times differ by a minute.
+Between such entries a verifier expects a checkpoint (src/proof/ledger/tail.ts).';
 
-comment on function tallystick.owner_silences_triggers() is 'Whether the session is the owner''s. The owner may write with session_replication_role = replica, because
+comment on function tallystick.owner_silences_triggers() is 'Returns whether the session is the owner''s. The owner may write with session_replication_role = replica, because
 move-ledger copies rows unchanged.';
 
-comment on function tallystick.pause_webhook(uuid,uuid) is 'Pauses an active endpoint. An endpoint that is paused or disabled stays unchanged. Returns false if the endpoint
-does not exist.';
+comment on function tallystick.pause_webhook(uuid,uuid) is 'Pauses an endpoint if it is active. Otherwise changes nothing. Returns false if the endpoint does not exist.';
 
-comment on function tallystick.peer_witnesses_grow() is 'Trigger: the cosigned tree of a peer only grows, and a fork that was found stays.';
+comment on function tallystick.peer_witnesses_grow() is 'Trigger: the tree that was cosigned for a peer only grows. A stored fork never changes.';
 
 comment on function tallystick.place_in_batch(uuid) is 'Returns a record''s index in its batch: the low 12 bits of its id.';
 
@@ -4302,150 +4319,160 @@ comment on function tallystick.records_begin() is 'Trigger: a record must have a
 
 comment on function tallystick.records_change() is 'Trigger: a record never changes, except that an erasure sets its documents to null.';
 
-comment on function tallystick.recover_webhook(uuid,uuid,bigint,bigint,boolean) is 'Delivers entries from `from_seq` to before `end_seq` again; `end_seq` null: up to the endpoint''s position. Events
-that were delivered are included only with `delivered`. Returns `missing`, `busy` if another recovery is running,
-or `recovering`.';
+comment on function tallystick.recover_webhook(uuid,uuid,bigint,bigint,boolean) is 'Delivers the entries from `from_seq` to `end_seq` - 1 again. If `end_seq` is null, the end is the endpoint''s
+position. Events that were already delivered are included only if `delivered` is true. Returns `missing` if the
+endpoint does not exist, `busy` if another recovery is running, or `recovering`.';
 
-comment on function tallystick.redeliver_dead_webhook_events(uuid,uuid,uuid,integer) is 'Redelivers dead events from the id `first_event` on, oldest first, at most `deliveries_max`. Returns their number,
-and whether there are more. Returns no row if the endpoint does not exist.';
+comment on function tallystick.redeliver_dead_webhook_events(uuid,uuid,uuid,integer) is 'Delivers dead events again, oldest first, beginning with the id `first_event`, at most `deliveries_max` events.
+Returns the number of these events, and whether there are more. Returns no row if the endpoint does not exist.';
 
-comment on function tallystick.redeliver_events(uuid,uuid,uuid[]) is 'Restarts the retry schedule of deliveries. The due time in the cursor changes too, so that a sender reads due
+comment on function tallystick.redeliver_events(uuid,uuid,uuid[]) is 'Starts the retry schedule of the deliveries again. Also sets the due time of the cursor, so that a sender reads due
 deliveries again (src/db/events/webhook-work.ts).';
 
-comment on function tallystick.redeliver_webhook_event(uuid,uuid,uuid) is 'Redelivers one event. Returns `missing`, `held` if the event already waits for an earlier event of its record, or
-`redelivered`.';
+comment on function tallystick.redeliver_webhook_event(uuid,uuid,uuid) is 'Delivers one event again. Returns `missing` if the endpoint or the event does not exist, `held` if the event already
+waits for an earlier event of its record, or `redelivered`.';
 
 comment on function tallystick.refuse_change() is 'Trigger: refuses to change or remove rows of an append-only table.';
 
-comment on function tallystick.refuse_kept(uuid[],text[],text[],smallint[],bigint[]) is 'Refuses erasures of documents on hold. Also refuses erasures by a rule before the retention is over by the
-database''s clock.
+comment on function tallystick.refuse_kept(uuid[],text[],text[],smallint[],bigint[]) is 'Raises an error if an entry erases a document on hold. Also raises an error if an erasure by a rule comes before the
+end of the retention, by the database''s clock.
 
-The ledger''s head is locked. So a hold that was committed before is seen here, and a hold that comes later finds
-the erasure in the chain.';
+The ledger''s head is locked. So this function reads every hold that was set earlier, and a later hold comes after the
+erasure in the chain.';
 
-comment on function tallystick.refuse_unmoved() is 'Raises 55000 because entries were inserted but the trigger that moves the head did not fire. The error names no
-constraint, because the cause is the state of the database and not a row.';
+comment on function tallystick.refuse_unmoved() is 'Raises 55000: entries were inserted, but the trigger that moves the head did not fire. The error has no constraint
+name, because the cause is a disabled trigger and not a row.';
 
-comment on function tallystick.refuse_while_moving() is 'Trigger: the rows of a ledger that was moved or is being moved to another database stay as copied.
+comment on function tallystick.refuse_while_moving() is 'Trigger: the rows of a ledger do not change while the ledger is moved to another database, or after it was moved.
 
-A statement of the worker may affect many ledgers. Rows of such a ledger are then skipped and cause no error.';
+Raises 55000. If the worker updates or deletes, the trigger skips the row instead, because a statement of the worker
+may affect rows of many ledgers.';
 
-comment on function tallystick.refuse_without_triggers() is 'Raises 55000 for any login but the owner''s. Called in sessions with session_replication_role = replica, in which
-triggers and foreign keys are off, so that their checks and additional writes would be missing.';
+comment on function tallystick.refuse_without_triggers() is 'Raises 55000 for any login but the owner''s. Called if session_replication_role is replica: then triggers and foreign
+keys are off, so rows would be neither checked nor completed.';
 
-comment on function tallystick.register_signing_keys(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores keys with which agents sign for themselves. Checks the limits for them under the lock of the chain''s head.
+comment on function tallystick.register_signing_keys(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores keys with which agents sign for themselves. Raises an error in two cases: an agent would have too many keys,
+or no current key of the agent has endorsed a key after the first. The chain''s head is locked, so the keys cannot
+change between the check and the insert.
 
-A verifier refuses a ledger in which an agent has more than eight current keys, or a further key that no current
-key has endorsed. So both are checked here.
+An agent can have at most eight current keys. A verifier refuses a ledger in which an agent has more, or in which a
+key after the first is not endorsed.
 
-Including revoked keys, an agent can have at most 256 keys. This limit is needed because the follower reads and
-digests all keys of a ledger, and agents may rotate their own keys as often as they like.';
+Including revoked keys, an agent can have at most 256 keys. This limit is needed because agents may rotate their own
+keys as often as they like, and the follower reads and digests all keys of a ledger.';
 
-comment on function tallystick.release_content(uuid,bigint,bigint[],integer[],bytea[],bytea[],bigint[],bytea[],boolean) is 'Removes content from Postgres. The caller must have read the archive piece back and compared it before.
+comment on function tallystick.release_content(uuid,bigint,bigint[],integer[],bytea[],bytea[],bigint[],bytea[],boolean) is 'Removes content from Postgres that the archive has. The caller must first have read the archive piece back and
+compared it with the content.
 
+- `seqs` and `chunk_numbers`: the chunks whose content is to be removed.
 - `chunks_before`: SHA-256 of each chunk''s content.
-- `kept_metadata`: the chunk''s metadata, which the archive does not have.
-- `entry_leaves`: leaf of each entry whose envelope is to leave.
-- `is_last`: marks the piece as `left` if none of its content remains.
+- `kept_metadata`: the chunk''s metadata, which stays, because the archive does not have it.
+- `entry_seqs` and `entry_leaves`: seq and leaf of each entry whose envelope is to be removed.
+- `is_last`: marks the piece as `left` if none of its content remains in Postgres.
 
-Returns how many contents and envelopes were removed. Content that has changed meanwhile or has left before is
-skipped, as is everything of a ledger that is being moved. Raises P0002 if the archive has no such piece below its
-position.
+Returns how many contents and envelopes were removed. Content that has changed meanwhile or was removed before is
+skipped. Nothing is removed from a ledger that is being moved or was moved. Raises P0002 if the archive does not have
+the whole piece.
 
 Each call is planned anew, because a session would keep a plan made on empty tables.';
 
-comment on function tallystick.replace_key_secrets(uuid,uuid,bytea[],bytea[],bytea[],timestamp with time zone[]) is 'Replaces all secrets of a key. If the present secrets differ from `expected`, changes nothing and returns false.';
+comment on function tallystick.replace_key_secrets(uuid,uuid,bytea[],bytea[],bytea[],timestamp with time zone[]) is 'Replaces all secrets of a key. If the present secrets are not `expected`, changes nothing and returns false. Also
+returns false if the key is revoked or does not exist, or would have more than 3 secrets.';
 
-comment on function tallystick.replay_peer(uuid,uuid,bigint[]) is 'Sends dead letters again, with the entries that wait for them. `at` has their seqs; null: all dead letters. Returns
-the number of these dead letters.';
+comment on function tallystick.replay_peer(uuid,uuid,bigint[]) is 'Sends dead letters again, together with the entries that wait for them. `at` has the seqs of the dead letters, or is
+null for all. Returns the number of dead letters.';
 
-comment on function tallystick.request_audit(uuid,uuid,uuid) is 'Returns the id of the ledger''s open audit. If there is none, creates this audit. Of ended audits only the newest
-100 of each ledger stay.';
+comment on function tallystick.request_audit(uuid,uuid,uuid) is 'Returns the id of the ledger''s open audit. If the ledger has no open audit, creates the audit with the id `audit`.
+Deletes old audits, so that a ledger has at most the 100 newest besides the open one.';
 
-comment on function tallystick.request_webhook_test(uuid,uuid,uuid,text,integer) is 'Queues a test event. Returns `missing`, `inactive`, `full` if `open_max` test events are waiting, or `requested`.';
+comment on function tallystick.request_webhook_test(uuid,uuid,uuid,text,integer) is 'Queues a test event. Returns `missing` if the endpoint does not exist, `inactive` if it is not active, `full` if
+`open_max` test events are waiting, or `requested`.';
 
-comment on function tallystick.require_proof() is 'Raises 28000 unless the setting tallystick.session_mac is the MAC of the session, in hex.
+comment on function tallystick.require_proof() is 'Raises 28000 if the setting tallystick.session_mac is missing or is not the MAC of the session, in hex.
 
-The setting ends with the session. It also ends with `discard all`, which poolers run before they hand a session to
-another client. The owner''s login needs no proof, because it can change everything anyway.';
+The setting is lost when the session ends, and with `discard all`, which poolers run before they give a session to
+another client. The owner''s login needs no proof, because the owner can change everything anyway.';
 
 comment on function tallystick.require_proven_session() is 'Trigger: refuses writes of a session that has not proven the master key.';
 
 comment on function tallystick.resume_webhook(uuid,uuid,boolean) is 'Resumes an endpoint and clears its failures. Retries become due at once. With `skips`, the endpoint continues with
 events that are appended from now on. Returns false if the endpoint does not exist.';
 
-comment on function tallystick.retention_of(uuid,text,uuid[],bigint) is 'Returns the retention of a record in days, and the entry that set it: the longest retention of all rules that apply
-to the record. `rule_seq` null: no rule applies. `days` null with a `rule_seq`: forever.
+comment on function tallystick.retention_of(uuid,text,uuid[],bigint) is 'Returns the retention of a record in days, and the seq of the rule that set it. Of all rules that apply to the
+record, the one with the longest retention is returned. `rule_seq` is null if no rule applies. `days` is null if the
+retention is forever or no rule applies.
 
-A rule applies to records that come after it, until another rule replaces it. It also applies to all earlier
-records, because a retention that was promised may become longer but not shorter.
+A rule applies to later records until another rule of the same type and agent replaces it. It also applies to all
+earlier records, because a retention that was promised may become longer but not shorter.
 
-This function and the next two have no search path of their own, so that Postgres inlines them into queries.';
+The functions retention_of, holds_on and keeping_facts have no search path of their own, so that Postgres inlines
+them into queries.';
 
 comment on function tallystick.retire_envelope_keys() is 'Retires all envelope keys that sign for no ledger any more, except the newest key, and destroys their secrets.
 Returns the number of retired keys.
 
-It waits until 90 s after a new key, because a server that read the keys before may still create a ledger with the
-old key. The first entry of such a ledger is at most 60 s old (30 s of clock tolerance on either side), and its
-call takes at most 15 s.';
+Does nothing during the first 90 s of a new key. In this time a server that still knows only the old key may create a
+ledger with it. The first entry of such a ledger is at most 60 s old (30 s of clock tolerance on either side), and
+its call takes at most 15 s.';
 
-comment on function tallystick.rotate_webhook_secret(uuid,uuid,uuid,bytea,bytea,interval,integer) is 'Adds a secret. The other secrets end after `overlap`, or earlier if they would have ended anyway. Returns
-`missing`, `full` if `secrets_max` secrets have not ended yet, or `rotated`.';
+comment on function tallystick.rotate_webhook_secret(uuid,uuid,uuid,bytea,bytea,interval,integer) is 'Adds a secret. The other secrets end after `overlap` or at their earlier end. Returns `missing` if the endpoint does
+not exist, `full` if it has `secrets_max` secrets that have not ended, or `rotated`.';
 
-comment on function tallystick.session_name() is 'Returns the text whose MAC proves this session. The text names the session, so that an observed MAC is useless in
-another session. The login is in hex, because its name may contain spaces.';
+comment on function tallystick.session_name() is 'Returns the text over which a session makes a MAC to prove the master key. The text identifies the session, so that
+an observed MAC is useless in another session. The login is in hex, because its name may contain spaces.';
 
-comment on function tallystick.set_key_otlp(uuid,uuid,jsonb) is 'Sets which spans and logs a key accepts, and how much of them is stored; null: removes the settings. Returns false
-if the key does not exist.';
+comment on function tallystick.set_key_otlp(uuid,uuid,jsonb) is 'Sets which spans and logs a key accepts, and how much of them is stored. Null removes the settings. Returns false if
+the key does not exist.';
 
-comment on function tallystick.set_key_rate_limit(uuid,uuid,real,integer) is 'Sets a key''s rate limit; null: removes the limit. Returns false if the key does not exist.';
+comment on function tallystick.set_key_rate_limit(uuid,uuid,real,integer) is 'Sets a key''s rate limit, or removes it if the arguments are null. Returns false if the key does not exist.';
 
 comment on function tallystick.set_ledger_frozen(uuid,boolean) is 'Freezes or unfreezes a ledger. Returns false if nothing changed: the ledger was already in that state, is closed
 for another reason, or does not exist.';
 
-comment on function tallystick.set_ledger_rate_limit(uuid,real,integer) is 'Sets a ledger''s rate limit; null: removes the limit. Returns false if the ledger does not exist.';
+comment on function tallystick.set_ledger_rate_limit(uuid,real,integer) is 'Sets a ledger''s rate limit, or removes it if the arguments are null. Returns false if the ledger does not exist.';
 
 comment on function tallystick.set_ledger_tiles_public(uuid,boolean,integer) is 'Makes a ledger''s tiles public, or readable only with the ledger''s keys. Returns ''set'', ''absent'' if the ledger does
-not exist, or ''full'' if public_max other ledgers are public.';
+not exist, or ''full'' if `public_max` other ledgers have public tiles.';
 
-comment on function tallystick.set_peer_budget(uuid,uuid,bigint,bigint) is 'Sets the budget of a peering; null: the default budget. Returns false if the peering does not exist.';
+comment on function tallystick.set_peer_budget(uuid,uuid,bigint,bigint) is 'Sets the daily budget of a peering. Null sets the default budget. Returns false if the peering does not exist.';
 
-comment on function tallystick.tree_grows() is 'Trigger: the stored tree only grows. The size of a frontier increases. A tile gets further hashes and its hashes
-stay.';
+comment on function tallystick.tree_grows() is 'Trigger: the stored tree only grows. The size of a frontier increases. A tile gets further hashes, and its earlier
+hashes stay.';
 
-comment on function tallystick.waits_for_worker(text,text) is 'Whether a gated record waits for the worker: for a verification, or for the verdict of an `auto` gate.';
+comment on function tallystick.waits_for_worker(text,text) is 'Returns whether a gated record waits for the worker: for a verification, or for the verdict of an `auto` gate.';
 
-comment on function tallystick.want_peer_summary(uuid,uuid) is 'Makes the worker compare its records with the other side''s.';
+comment on function tallystick.want_peer_summary(uuid,uuid) is 'Requests that the worker compares this ledger''s shared records with those of the other side.';
 
-comment on function tallystick.webhook_settings(jsonb) is 'Returns the settings in `of_row`: all columns of `webhooks` that a tenant sets. The other columns are listed here,
-so that a new setting needs no change.';
+comment on function tallystick.webhook_settings(jsonb) is 'Returns the settings in `of_row`: all columns of `webhooks` that a tenant sets. The list in the code has the columns
+that are not settings, so that a new setting needs no change here.';
 
-comment on function tallystick.withdraw_peer(uuid,uuid) is 'Ends a peering that has no entry yet: an invitation that nobody accepted, or one that was accepted but not
-completed. Returns false if there is no such peering.';
+comment on function tallystick.withdraw_peer(uuid,uuid) is 'Ends a peering that has no entry yet: an invitation that nobody accepted, or a peering whose handshake is incomplete.
+Returns false if there is no such peering.';
 
-comment on function tallystick.write_entries(boolean,smallint[],bigint[],bytea[],bigint[],bytea[],uuid[],text[],uuid[],integer[],text[],bytea[],integer[],uuid[],uuid[],uuid[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],integer[],uuid[],text[],bytea[],bytea[],bytea[],timestamp with time zone[],uuid[],uuid[],text[],text[],bytea[],bytea[],bytea[],integer[],integer[],uuid[],integer[],bytea[],integer[],integer[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[]) is 'Writes entries that were decided, and all rows that follow from them. Called by append_entries, and when a ledger
-is restored from its archive (`restores`).
+comment on function tallystick.write_entries(boolean,smallint[],bigint[],bytea[],bigint[],bytea[],uuid[],text[],uuid[],integer[],text[],bytea[],integer[],uuid[],uuid[],uuid[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],integer[],uuid[],text[],bytea[],bytea[],bytea[],timestamp with time zone[],uuid[],uuid[],text[],text[],bytea[],bytea[],bytea[],integer[],integer[],uuid[],integer[],bytea[],integer[],integer[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[]) is 'Writes the entries that append_entries has accepted, and all rows that follow from them. Also called when a ledger is
+restored from its archive; then `restores` is true.
 
-Arguments are those of append_entries, with one element for each item, after the decisions about the items:
+Arguments are those of append_entries, with one element for each item, after these results of the decisions:
 
-- `outcomes`: items with 0 are written.
+- `outcomes`: only items with outcome 0 are written.
 - `seqs`: seq of the entry.
 - `chains`: chain hash after the entry.
-- `prev_seqs`: entry of the record''s previous step.
-- `signer_kids`: key of the agent that has signed the entry; null: the server has.
+- `prev_seqs`: seq of the record''s previous step.
+- `signer_kids`: key of the agent that has signed the entry, or null if the server has signed it.
 
-A restore writes no idempotency keys, metadata, labels of data subjects or secrets of API keys, because no entry
-contains them. The closure that a ledger-restored ends exists already. Rules and holds are not applied to erasures
-again. All other rows equal those of the append: test/run/restore-equals.test.ts.
+A restore writes no idempotency keys, metadata, labels of data subjects or secrets of API keys, because entries do
+not contain them. The caller must first insert the row of ledger_closures that a ledger-restored marks as ended.
+Erasures are not checked against rules and holds again. All other rows equal those of the append:
+test/run/restore-equals.test.ts.
 
-Returns true, so that the caller can assign the result. `perform`, which calls a void function, would make a plan
-of its own. plpgsql passes arrays on without a copy.';
+Returns true, so that the caller can assign the result. With a void function, the caller would need `perform`, which
+makes a plan of its own. plpgsql passes arrays on without a copy.';
 
 comment on table tallystick.agent_signing_keys is 'Keys by which agents sign their entries themselves, from agent-key-registered and agent-key-revoked entries. Code that relies on a row verifies the entry that it names.';
 
 comment on table tallystick.agents is 'Agents of a ledger, from agent-registered and agent-disabled entries.';
 
-comment on table tallystick.api_key_secrets is 'Hashes of the secrets of keys: one for each key, and, while a key is rotated, a second one that ends soon. The MAC under the master key covers everything that the secret grants (docs/decisions/0006). A row that no server made grants nothing.';
+comment on table tallystick.api_key_secrets is 'Hashes of the secrets of keys: one for each key, and, while a key is rotated, a second one that ends soon. The MAC under the master key covers everything that the secret grants (docs/decisions/0003-keys-and-database-logins.md#rows-of-api-keys). A row that no server made grants nothing.';
 
 comment on table tallystick.api_keys is 'API keys, from key-created and key-revoked entries. Their secrets are in api_key_secrets.';
 

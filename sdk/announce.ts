@@ -12,8 +12,8 @@ const CLOSED: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Records who exports what, before anything is read. Returns false if the ledger accepts no entries; nothing was
- * recorded then. Throws every other error of the call.
+ * Makes the server record who is going to export which entries. Call this function before anything is read. Returns
+ * false, and records nothing, if the ledger accepts no entries. Throws every other error of the call.
  */
 export async function announceExport(
   { exports }: Pick<Tallystick, 'exports'>,

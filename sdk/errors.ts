@@ -5,12 +5,12 @@ import { ADVICE, type ErrorCode } from './generated/errors.ts'
 /**
  * Base class of every error that the SDK throws on purpose.
  *
- * `retryable`: the same call may succeed later. `message` says what was wrong and what to do. Programs check the
- * class, and `code` if the error has one.
+ * `retryable` is true if the same call may succeed later. `message` says what was wrong and what to do. Programs check
+ * the class, and `code` if the error has one.
  */
 export class TallystickError extends Error {
   readonly retryable: boolean
-  /** Delay that the server asked for, in milliseconds; null: the server asked for no delay. */
+  /** Delay in ms that the server asked for, or null if it asked for no delay. */
   readonly retryAfterMs: number | null
 
   constructor(
@@ -56,7 +56,7 @@ export class BufferFullError extends TallystickError {
 /** The spool cannot store records, or another process uses it. No record was accepted. */
 export class SpoolError extends TallystickError {}
 
-/** Another process uses the spool, or this process already does. */
+/** The spool is already open, in another process or in this process. */
 export class SpoolInUseError extends SpoolError {}
 
 /**
@@ -74,11 +74,12 @@ export class ApiError extends TallystickError {
   readonly code: ErrorCode
   /** Identifies the request in the server's log. Give it to the operator. */
   readonly requestId: string
-  /** The problem document as the server sent it, with all members of its code. */
+  /** The problem document as the server sent it, with all members that belong to its code. */
   readonly problem: Problem
 
   constructor(problem: Problem, retryAfterMs: number | null = null) {
-    // hasOwn, because a newer server may send codes that are not in the table, and a hostile server any text.
+    // `hasOwn` is needed, because `code` may be any text: a newer server may send codes that are not in the table, and
+    // a hostile server a name such as `toString`.
     const advice = Object.hasOwn(ADVICE, problem.code) ? `. What to do: ${ADVICE[problem.code]}` : ''
     const detail = problem.detail || problem.title
     const where = problem.path ? ` (at ${problem.path})` : ''
@@ -142,7 +143,7 @@ type UnknownOutcome = {
  * thrown if one attempt got no answer and a later attempt was refused. `cause` is the refusal.
  */
 export class UnknownOutcomeError extends TallystickError {
-  /** null: the call has no idempotency key, or nothing was sent. */
+  /** Idempotency key of the call. null if the call has no idempotency key, or if nothing was sent. */
   readonly idempotencyKey: string | null
   /**
    * True if the call certainly had no effect: there was no connection, or the status proves it
@@ -189,7 +190,7 @@ export class TimeoutError extends UnknownOutcomeError {}
  * redirect.
  */
 export class UnexpectedAnswerError extends UnknownOutcomeError {
-  /** HTTP status of the answer. null: the answer was incomplete, or only some of it was understood. */
+  /** HTTP status of the answer. null if the answer was incomplete, or only some of it was understood. */
   readonly status: number | null
 
   constructor(message: string, options: UnknownOutcome & { status?: number | null }) {
@@ -220,7 +221,6 @@ type Circumstances = {
   readonly repeatable: boolean
 }
 
-/** Returns the error for a problem document. */
 export function errorOf(problem: Problem, circumstances: Circumstances): TallystickError {
   if (problem.code === 'outcome_unknown') return new OutcomeUnknownError(problem, circumstances)
   const Family = FAMILIES[problem.status] ?? ServerError

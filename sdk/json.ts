@@ -17,8 +17,8 @@ export function toJson(value: unknown, at = '', depthMax = JSON_DEPTH_MAX): stri
   try {
     check(value, depthMax)
     const text = JSON.stringify(value)
-    // Strings are checked only if the text has such an escape, because only an escape can stand for a lone surrogate
-    // or U+0000. They are rare.
+    // Only an escape can stand for a lone surrogate or U+0000. So strings are checked only if the text has an escape,
+    // which is rare.
     if (text.includes('\\u')) checkStrings(value)
     return text
   } catch (error) {
@@ -87,7 +87,6 @@ function checkObject(object: object, depth: number): void {
   }
 }
 
-/** Returns the value that the object's `toJSON` returns. */
 function toJsonValueOf(value: object): unknown {
   if (value instanceof Date && Number.isNaN(value.getTime())) throw new Lossy('is an invalid Date')
   return (value as { toJSON(name: string): unknown }).toJSON('')

@@ -1,10 +1,10 @@
 import { codeOf, HIDDEN_CLASS } from '../src/proof/quoted.ts'
 
-/* `python/src/tallystick/_text.py` has the same rules. */
+/* The rules of this file are also in `python/src/tallystick/_text.py`. */
 
-/** Maximum number of combining marks that are shown on one character. Further marks would be drawn over other lines. */
+/** Maximum number of combining marks that are shown on one character. More marks would cover other lines. */
 const MARKS_MAX = 4
-/** Maximum number of consecutive hidden characters whose codes are all shown. */
+/** Maximum number of consecutive hidden characters for which each code is shown. */
 const NAMED_MAX = 3
 
 /**
@@ -26,12 +26,15 @@ const found = (hidden: string) =>
 const IN_LINE = found(`[${HIDDEN_CLASS}]`)
 const IN_LINES = found(`(?:(?![\\t\\n])[${HIDDEN_CLASS}])`)
 
-/** A piece of a text. `hidden`: the characters that `text` stands for; null: `text` is the original text. */
+/**
+ * A piece of a text. If `text` is a visible mark, `hidden` contains the characters that the mark replaces. Otherwise
+ * `hidden` is null, and `text` is the original text.
+ */
 export type PlainText = { readonly text: string; readonly hidden: string | null }
 
 /**
- * Makes a text of others safe for logs and terminals. Line breaks, control characters, bidirectional controls and
- * hidden characters are replaced by visible marks.
+ * Makes a text from another party safe for logs and terminals. Line breaks, control characters, bidirectional controls
+ * and hidden characters are replaced by visible marks.
  */
 export function plain(text: string): string {
   return joined(cut(text, IN_LINE))
@@ -43,8 +46,8 @@ export function plainLines(text: string): string {
 }
 
 /**
- * Cuts a text of others into pieces in which every character is visible. A mark such as `⟨U+202E⟩` replaces hidden
- * characters, and combining marks that would cover other text. Tabs and line breaks are not replaced.
+ * Cuts a text from another party into pieces in which every character is visible. A mark such as `⟨U+202E⟩` replaces
+ * hidden characters, and combining marks that would cover other text. Tabs and line breaks are not replaced.
  */
 export function piecesOf(text: string): PlainText[] {
   return cut(text, IN_LINES)

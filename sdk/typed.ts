@@ -2,11 +2,11 @@ import type { LedgerRecord } from './generated/api.ts'
 import type { BuiltInTypes } from './generated/built-in-types.ts'
 
 /**
- * Payload and evidence types of each record type, for the TypeScript compiler.
+ * Maps each record type to the TypeScript types of its payload and evidence.
  *
  *     new Tallystick<{ 'order/1': { payload: Order; evidence: Delivery } }>()
  *
- * The server checks payloads against the registered schema in any case.
+ * These types are only for the compiler. The server checks payloads against the registered schema in any case.
  */
 export type TypeMap = { readonly [name: string]: { readonly payload: object; readonly evidence?: object } }
 
@@ -26,8 +26,8 @@ export type EvidenceOf<Types extends TypeMap, Name extends TypeName<Types>> = Al
   : object
 
 /**
- * A record with a typed payload. The payload is null after erasure. If the payload may be any object, it has the
- * server's type.
+ * A record whose payload has the type `Payload`, or is null after erasure. If `Payload` permits any object, the payload
+ * has the type of `LedgerRecord`.
  */
 export type RecordOf<Payload extends object> = object extends Payload
   ? LedgerRecord

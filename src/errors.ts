@@ -1,16 +1,16 @@
 /**
- * Whether the same request may succeed later: `retryable` of the problem document. `maybe`: the answer depends on the
- * case.
+ * Says whether the same request may succeed later. Clients see it as `retryable` in the problem document. `maybe`: it
+ * depends on the case.
  */
 type Retry = 'no' | 'yes' | 'maybe'
 
 /**
- * Errors that clients can see: status, title, retryable, advice. Any other error is a bug and becomes
- * `internal_error` without details. The codes are in the order of the checks: request, caller, body, names in the
- * body, state, server.
+ * All errors that clients can see, each with status, title, retryable and advice. Any other error is a bug, and becomes
+ * `internal_error` without details. The codes are in the order in which the server checks: request, caller, body, names
+ * in the body, state, server.
  */
 export const ERROR_CODES = {
-  // The request
+  // Errors about the request
   not_found: [
     404,
     'There is nothing at this address',
@@ -62,7 +62,7 @@ export const ERROR_CODES = {
     'no',
     'call from a program, or ask the operator to set TALLYSTICK_PUBLIC_URL to the address that clients use',
   ],
-  // Requests of a peer's server
+  // Errors about requests of a peer's server
   peer_unknown: [401, 'Unknown peering', 'no', 'check both ledger ids, and whether the peering was revoked'],
   signature_malformed: [
     401,
@@ -130,7 +130,7 @@ export const ERROR_CODES = {
     'send uncompressed JSON as `application/json`, or a Signed Statement as `application/cose`',
   ],
   body_too_large: [413, 'The body is too large', 'no', 'split the request: `detail` gives the limit'],
-  // The text of the body
+  // Errors about the text of the body
   bad_encoding: [400, 'The body is not UTF-8', 'no', 'encode the body as UTF-8'],
   bad_json: [400, 'The body is not JSON', 'no', 'correct the JSON: `detail` names the position of the fault'],
   bad_otlp: [
@@ -157,7 +157,7 @@ export const ERROR_CODES = {
     'no',
     'split the request: `detail` gives the limit of names and values',
   ],
-  // Content of the body
+  // Errors about the content of the body
   invalid_request: [
     422,
     'A field is missing, unknown or invalid',
@@ -315,7 +315,7 @@ export const ERROR_CODES = {
     'no',
     'use a new key for a new request',
   ],
-  // State
+  // Errors about the state of a ledger or record
   ledger_frozen: [403, 'The operator has frozen the ledger', 'no', 'ask the operator to unfreeze the ledger'],
   ledger_closed: [
     503,
@@ -427,7 +427,7 @@ export const ERROR_CODES = {
     'no',
     'create another record with a later deadline',
   ],
-  // The server
+  // Errors of the server
   overloaded: [503, 'The server is overloaded', 'yes', 'wait for `Retry-After`: nothing was done'],
   unavailable: [
     503,
@@ -467,7 +467,6 @@ export type ErrorCode = keyof typeof ERROR_CODES
 /** The error that routes throw. Clients see `detail`, so it must not contain secrets. */
 export class ApiError extends Error {
   readonly code: ErrorCode
-  /** Whether the same request may succeed later. */
   readonly retryable: boolean
   readonly retryAfterMs: number | null
   /** Further members of the problem document, such as `index` or `state`. */
@@ -483,8 +482,8 @@ export class ApiError extends Error {
       cause?: Error
     } = {},
   ) {
-    // A refusal has no stack, because capturing one takes 6 µs, a fifth of the time for a 404. Faults of the server
-    // keep their stack for the log.
+    // Only errors with status 500 get a stack, for the log. Capturing a stack takes 6 µs, a fifth of the time for a
+    // 404.
     const limit = Error.stackTraceLimit
     if (ERROR_CODES[code][0] !== 500) Error.stackTraceLimit = 0
     super(detail, options.cause && { cause: options.cause })

@@ -1,15 +1,20 @@
 import { readFileSync } from 'node:fs'
 import { isatty } from 'node:tty'
 
-/** Maximum number of processes between this one and an interactive shell: npm, sh, a script or two. */
+/**
+ * Maximum number of parent processes that are checked. Between this process and an interactive shell there are usually
+ * few: npm, sh, a script or two.
+ */
 const ANCESTORS_MAX = 32
 const HANGUP = 1n
 
 /**
- * Returns whether to ignore SIGHUP: the process has no terminal, or its parent ignores the signal (`nohup`, `trap '' HUP`).
- * Node resets ignored signals at start and for its children (nodejs/node#28999), so this process cannot read its own state.
- * It detects `nohup` because no standard stream is a terminal then, and a shell by SigIgn of ancestors in its process group
- * (Linux only).
+ * Returns true if SIGHUP must be ignored: the process has no terminal, or a parent process ignores the signal (`nohup`,
+ * `trap '' HUP`).
+ *
+ * Node resets ignored signals at its start (nodejs/node#28999), so this process cannot read its own state. Under
+ * `nohup`, no standard stream is a terminal. For a shell with `trap`, SigIgn of the parent processes in the same
+ * process group is read (Linux only).
  */
 export function isHangupIgnored(): boolean {
   return ![0, 1, 2].some((fd) => isatty(fd)) || ancestorIgnoresHangup()
@@ -27,7 +32,7 @@ function ancestorIgnoresHangup(): boolean {
       pid = stat.parent
     }
   } catch {
-    // There is no /proc, or an ancestor has ended meanwhile.
+    // The system has no /proc, or a parent process has just ended.
   }
   return false
 }

@@ -1,4 +1,4 @@
-/** Variables that servers, workers and their commands read. src/run/config.ts parses them. */
+/** Names of variables that servers, workers and their commands read. src/run/config.ts parses them. */
 const SERVER = [
   'TALLYSTICK_HOST',
   'TALLYSTICK_PORT',
@@ -39,7 +39,7 @@ const SERVER = [
   'TALLYSTICK_LOG_LEVEL',
 ] as const
 
-/** The value of each variable is the path of a file. The file contains the value of the variable without `_FILE`. */
+/** Names of variables that contain the path of a file. The file contains the value of the variable without `_FILE`. */
 export const KEY_FILE_VARIABLES = [
   'TALLYSTICK_MASTER_KEY_FILE',
   'TALLYSTICK_MASTER_KEY_PREVIOUS_FILE',
@@ -47,7 +47,9 @@ export const KEY_FILE_VARIABLES = [
   'TALLYSTICK_OPERATOR_KEY_PREVIOUS_FILE',
 ] as const
 
-/** Variables for the connection to Postgres. src/db/connect/options.ts parses them, for the command line too. */
+/**
+ * Names of variables for the connection to Postgres. src/db/connect/options.ts parses them, also for the command line.
+ */
 const DATABASE = [
   'TALLYSTICK_DATABASE_CA_FILE',
   'TALLYSTICK_DATABASE_ACCEPT',
@@ -56,10 +58,10 @@ const DATABASE = [
   'TALLYSTICK_DATABASE_PASSWORD_CACHE_SECONDS',
 ] as const
 
-/** Read by the command line, the SDK and the Python client. */
+/** Names of variables that the command line, the SDK and the Python client read. */
 const CLIENT = ['TALLYSTICK_API_KEY', 'TALLYSTICK_SIGNING_KEY', 'TALLYSTICK_SPOOL'] as const
 
-/** Read by deploy/compose.yaml, not by a program. */
+/** Names of variables that only deploy/compose.yaml reads. */
 const COMPOSE = ['TALLYSTICK_IMAGE'] as const
 
 export type ServerVariable = (typeof SERVER)[number]
@@ -68,7 +70,7 @@ export type DatabaseVariable = (typeof DATABASE)[number]
 /** Variables that docs/operate/settings.md explains. */
 export const CONFIGURATION = [...SERVER, ...KEY_FILE_VARIABLES, ...DATABASE] as const
 /**
- * All variables of Tallystick. Each program must know the variables of the others, because programs share an
+ * Names of all variables of Tallystick. Each program must know the variables of the others, because programs share an
  * environment.
  */
 export const VARIABLES: readonly string[] = [...CONFIGURATION, ...CLIENT, ...COMPOSE]
@@ -94,7 +96,6 @@ export function warnOfUnknown(env: Readonly<Record<string, string | undefined>>)
     })
 }
 
-/** Returns the Levenshtein distance of two texts. */
 function editsBetween(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, j) => j)
   for (let i = 1; i <= a.length; i++) {

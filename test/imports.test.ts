@@ -72,7 +72,7 @@ test('no folder imports itself through others: parts of a room have an order too
   assert.deepEqual(circlesIn(folders), [])
 })
 
-/** This example shows what two servers of this project have signed. It is not an example to copy. */
+/** This example shows what two servers of this project have signed. It is not code to copy, so it may import more. */
 const SHOWN = 'examples/federation/'
 
 test('the examples import the SDK by its name, and nothing else of this project', () => {

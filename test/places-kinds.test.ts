@@ -6,15 +6,15 @@ import { test } from 'node:test'
 import { ENTRY_KINDS } from '../src/proof/statement/kinds.ts'
 
 /*
- * Limits the number of handwritten files that list kinds of entries, because a new kind must be added to each of
- * them. Files that must stay handwritten do not count.
+ * Limits the number of handwritten files that list kinds of entries, because a new kind must be added to each of these
+ * files. Files that must stay handwritten do not count.
  */
 
 const ROOT = resolve(import.meta.dirname, '..')
 const KINDS = Object.keys(ENTRY_KINDS)
 /**
- * A file that names this many kinds lists all of them. A file that names fewer, but at least FAMILY, lists the kinds
- * that have rows, or one family.
+ * A file that names at least this number of kinds counts as a list of all kinds. A file that names fewer, but at least
+ * FAMILY, lists a part: the kinds that have rows, or the kinds of one family.
  */
 const LIST = KINDS.length / 2
 const FAMILY = 10
@@ -31,7 +31,7 @@ test(`a kind of entry stands in at most ${MOST} tables`, (t) => {
   )
   const tables = files.filter((file) => file !== '' && !MADE.test(file) && !file.startsWith(PROMISE))
   const outside = tables.filter((file) => !file.startsWith('src/proof/statement/kinds/'))
-  // Each kind has its row in one of these files, so they count as one place.
+  // The files in `kinds/` count as one place, because each kind has its row in one of them.
   const places = ['src/proof/statement/kinds/*.ts', ...outside.filter((file) => kindsIn(file) >= LIST)]
   const families = outside.filter((file) => kindsIn(file) >= FAMILY && !places.includes(file))
   t.diagnostic(`a kind of entry: ${places.length} places\n${places.join('\n')}`)

@@ -7,7 +7,7 @@ import { EVIDENCE } from '../src/db/evidence/tables.ts'
 const ROOT = resolve(import.meta.dirname, '..')
 
 /**
- * Number of files that may know a table's role in verification, audit and restore: the table's own file and the list.
+ * Maximum number of files that may name a table of evidence: the table's own file and the list of all these tables.
  * Migrations do not count.
  */
 const PLACES_MAX = 2
@@ -15,7 +15,7 @@ const PLACES_MAX = 2
 /** Modules that verify, audit and restore a ledger. */
 const EVIDENCE_ROOMS = ['src/db/evidence', 'src/db/audit', 'src/verify', 'src/run/restore', 'src/db/ledgers']
 
-/** Files that may also name a table, because a restore needs the table's rows before they are written. */
+/** Maps a table to further files that may name it. A restore needs rows of these tables before it writes the rows. */
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   CLOSURES: ['src/run/restore/entry-of-line.ts'],
   ERASURES: ['src/run/restore/restore-ledger.ts'],

@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { type Family, listPlaces } from './helpers/places.ts'
 
 /*
- * Limits the number of handwritten files to which a new fact of a family must be added. Files that must stay
- * handwritten do not count. Each family has a section here: its facts, the table of all of them, and the maximum
- * number of files.
+ * Limits the number of handwritten files that must change when a fact is added, such as a new member of records. Facts
+ * of one sort are a family. Each family has a section here: its facts, the table that lists them, and the maximum
+ * number of files. Files that must stay handwritten do not count.
  */
 
 const MEMBERS: Family = {
@@ -17,10 +17,10 @@ const MEMBERS: Family = {
     /\breferences?\b|reference_?list\b/i,
   ],
   atLeast: 4,
-  // A file that uses the other members, or the table itself, gets new members from the table.
+  // A file that matches this pattern gets new members from the table of members, so it need not change.
   table: /record-members\.ts|\botherMembers\b|\bother_members\b|\bSIGNED_MEMBERS\b/,
   promises: {
-    // These files make records of built-in types, with only the members that those types need.
+    // The files of actions make records of built-in types, with only the members that those types need.
     'sdk/actions/actions.ts': 'actions',
     'python/src/tallystick/actions/actions.py': 'actions',
     'python/src/tallystick/verify/line.py': 'the second verifier',

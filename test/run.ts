@@ -42,7 +42,7 @@ const CONCURRENCY = 4
 const SYSTEM = 'system/'
 /** Faults and soaks take all CPU cores for minutes. They run with `npm run drill -- faults`. */
 const FAULTS = ['system/faults/', 'system/soak/']
-/** A file that takes longer fails, so that the suite does not hang. */
+/** Maximum time in ms of a file. A file that takes longer fails, so that the suite does not hang. */
 const FILE_MS_MAX = 900_000
 const SHOWN_MAX = 12
 
@@ -69,7 +69,10 @@ await postgres.stop('fast')
 const faultCode = report()
 process.exitCode = code || faultCode
 
-/** Returns the groups. A named file runs alone, because readers of its figures expect that. */
+/**
+ * Returns the groups of files to run. A named file runs alone, because figures about its process must not include other
+ * files.
+ */
 function listGroups(): Group[] {
   const isFile = new Set(named.filter((path) => path.endsWith('.ts')).map(fromTest))
   const files = changedOnly(
@@ -172,9 +175,9 @@ async function runTests(files: readonly string[]): Promise<number> {
 }
 
 /**
- * Reports the cost of the run. A file without a line in the table fails the run. A file that costs more than its line
- * is only reported, because the same test takes three times the CPU on a core with a busy neighbour. In CI nothing is
- * printed, because CI reads the last lines of the tests.
+ * Reports the cost of the run. The run fails if a file has no line in test/costs.json. A file that costs more than its
+ * line is only reported, because the same test takes three times the CPU on a core with a busy neighbour. In CI nothing
+ * is printed, because CI reads the last lines of the tests.
  */
 function report(): number {
   const total = costs.reduce((sum, { cpuMs }) => sum + cpuMs, 0)
@@ -201,7 +204,10 @@ function report(): number {
   return missing.length > 0 ? 1 : 0
 }
 
-/** Node gives a test file's process its absolute path. */
+/**
+ * Returns the name of the group that is only this test file, or null. `script` is an absolute path, because Node gives
+ * the process of a test file such a path.
+ */
 function scriptOf(script: string): string | null {
   return script.endsWith('.test.ts') ? (scripts.get(relative(ROOT, script))?.name ?? null) : null
 }

@@ -10,7 +10,7 @@ export type AdapterName = (typeof ADAPTERS)[number]
 
 type AdapterManifest = Manifest & { readonly peerDependencies: Readonly<Record<string, string>> }
 
-/** The manifest in adapters/. Its version and the SDK's version come from sdk/. */
+/** The manifest in adapters/. The adapter's version and the SDK's version come from sdk/. */
 type AdapterSource = Omit<AdapterManifest, 'version'>
 
 /**

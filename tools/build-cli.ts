@@ -11,11 +11,14 @@ import {
 } from './bundle.ts'
 
 /**
- * Packages that are not bundled, because they are loaded on demand: a native module, and packages that only `verify
- * --database` and archives in buckets need.
+ * Packages that are not bundled, because they are loaded only when they are needed. `verify --database` needs pg.
+ * Archives in buckets need the S3 client. sodium-native is a native module.
  */
 const EXTERNAL = ['pg', 'sodium-native', '@aws-sdk/client-s3']
-/** Optional packages. Without them the command line verifies with node:crypto and cannot read buckets. */
+/**
+ * Optional packages. Without sodium-native the command line verifies with node:crypto. Without the S3 client it cannot
+ * read buckets.
+ */
 const OPTIONAL = ['sodium-native', '@aws-sdk/client-s3']
 const TARGET = `node${LOWEST_NODE}`
 /**
@@ -43,7 +46,7 @@ export type PackedCli = CliManifest & {
 
 /**
  * Builds the package `tallystick` in one folder: a chunk for each command, `hook` as a separate file, and the
- * verification thread, which src/verify/entry-pool.ts finds in its own folder.
+ * verification thread. src/verify/entry-pool.ts looks for the thread in its own folder.
  *
  * Returns the package's manifest. The manifest in cli/ does not fit, because in this repository the command is
  * TypeScript source and uses the server's packages.

@@ -90,8 +90,8 @@ async function makeIndex({ outputs }: Metafile): Promise<string> {
 }
 
 /**
- * Builds verify.html. Its content security policy names script and styles by digest, and permits no request to any
- * server.
+ * Builds verify.html. The page's content security policy names script and styles by digest, and permits no request to
+ * any server.
  */
 async function makeOffline(code: string, styles: string): Promise<string> {
   const script = code.replaceAll('</script', '<\\/script')
@@ -104,7 +104,7 @@ async function makeOffline(code: string, styles: string): Promise<string> {
   return template.replaceAll(/POLICY|STYLES|SCRIPT/g, (name) => parts[name]!)
 }
 
-/** Writes compressed copies, which the server sends to browsers that accept them. */
+/** Writes compressed copies of the files. The server sends a copy to browsers that accept its compression. */
 async function compress(folder: string): Promise<void> {
   const names = (await readdir(folder)).filter((name) => /\.(html|js|css)$/.test(name))
   await Promise.all(

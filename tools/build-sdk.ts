@@ -16,8 +16,8 @@ const SDK = join(ROOT, 'sdk')
 export const TARGET = 'es2022'
 
 /**
- * Makes the client import the verifier and webhooks as separate entries. If they were bundled, esbuild would turn the
- * namespaces `verify` and `webhooks` into objects that no bundler can drop. The client in an application would then
+ * Makes the client import the verifier and webhooks as separate entries. In one bundle, esbuild would turn the
+ * namespaces `verify` and `webhooks` into objects that no bundler can drop. Then the client in an application would
  * have 51 KiB (gzipped) instead of 12 KiB.
  */
 const keepNamespacesApart: Plugin = {
@@ -60,7 +60,10 @@ async function bundle(manifest: SdkManifest, outdir: string): Promise<void> {
   await writeLicences(metafile, outdir)
 }
 
-/** Returns the entry points that `exports` names: `./dist/verify/index.js` is built from sdk/verify/index.ts. */
+/**
+ * Returns the entry points that `exports` names. For example, `./dist/verify/index.js` is built from
+ * sdk/verify/index.ts.
+ */
 function entriesOf({ exports }: SdkManifest): Record<string, string> {
   const names = Object.values(exports)
     .filter((entry) => typeof entry !== 'string')
@@ -82,8 +85,8 @@ export async function declareTypes(project: string, folder: string): Promise<voi
 }
 
 /**
- * Replaces `.ts` by `.js` in declarations. tsc leaves names such as `./client.ts`, a file that an installed package
- * lacks.
+ * Replaces `.ts` by `.js` in declarations. tsc leaves names such as `./client.ts` unchanged, but an installed package
+ * has no such file.
  */
 function nameJavaScript(declarations: string): string {
   return declarations.replaceAll(/((?:from |import\()["']\.[^"']*)\.ts(?=["'])/g, '$1.js')

@@ -8,7 +8,7 @@ const LINE_CHARS_MAX = 100
 const UNSAID = ['pattern', 'minimum', 'minLength', 'maxLength', 'additionalProperties']
 const SAID = ['type', 'description', 'required', 'properties', 'enum', 'const', 'anyOf', 'items']
 
-/** Returns TypeScript types of the payloads and evidence of these record types, sorted by name. */
+/** Returns TypeScript types of the payloads and evidence of the given record types, sorted by name. */
 export function builtInTypes(types: readonly BuiltInType[]): string {
   const members = types
     .toSorted((one, other) => (one.name < other.name ? -1 : 1))

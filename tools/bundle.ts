@@ -24,8 +24,8 @@ export const BUNDLE_OPTIONS = {
 } as const satisfies BuildOptions
 
 /**
- * The oldest Node that the packages support. It comes from `engines` of package.json, which is the only file that
- * states it.
+ * The lowest version of Node that the packages support. It comes from `engines` of package.json, which is the only file
+ * that states it.
  */
 export const LOWEST_NODE = /^>=(\d+\.\d+)$/.exec(
   readManifest<{ engines: { node: string } }>(ROOT).engines.node,
@@ -36,8 +36,8 @@ export function readManifest<T = Manifest>(folder: string): T {
 }
 
 /**
- * Builds a folder beside the one that it replaces. So a process that reads the old folder, or builds at the same
- * time, never finds a partial build.
+ * Builds a new folder beside the old folder, and then replaces the old folder. So a process that reads the old folder,
+ * or builds at the same time, never finds a partial build.
  */
 export async function replaceFolder(folder: string, make: (beside: string) => Promise<void>): Promise<void> {
   const build = randomUUID()
@@ -60,7 +60,7 @@ export async function replaceFolder(folder: string, make: (beside: string) => Pr
   }
 }
 
-/** Ignores that the old folder is missing: another build has moved it away first. */
+/** Ignores the error that the old folder is missing. Another build has moved it away first. */
 function ignoreMissing(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOENT') throw error
 }

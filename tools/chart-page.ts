@@ -9,13 +9,13 @@ export function chartPage(): string {
   const text = readFileSync(join(CHART_DIR, 'values.yaml'), 'utf8')
   return `# tallystick
 
-This is the chart of an open, self-hosted accountability ledger for AI-agent fleets.
-[docs/operate/kubernetes.md](../../docs/operate/kubernetes.md) shows how to install, upgrade and operate it. This page
-is generated from \`values.yaml\` by \`npm run docs\`.
+Run Tallystick, a self-hosted ledger for AI agents, on Kubernetes. This page lists all values of the chart.
+[docs/operate/kubernetes.md](../../docs/operate/kubernetes.md) shows how to install, upgrade and operate it.
 
-The chart needs Kubernetes 1.30 or newer, Helm 3.22 or 4, a Postgres outside the chart, and Secrets that you make
-yourself: each value named \`existingSecret\` names one of them. \`ci/\` has tested values for each optional
-feature.
+The chart needs Kubernetes 1.30 or newer, Helm 3.22 or 4, and a Postgres outside the chart. You make the Secrets
+yourself: each value named \`existingSecret\` is the name of a Secret. \`ci/\` has tested values for each optional feature.
+
+\`npm run docs\` generates this page from \`values.yaml\`.
 
 | Key | Default | Description |
 |---|---|---|

@@ -77,7 +77,9 @@ function checkBlock({ language, text, where }: Block): string[] {
   }
 }
 
-/** Parses TypeScript in a separate process, because the function prints a warning that it is experimental. */
+/**
+ * Parses TypeScript in a separate process, because Node's parsing function prints a warning that it is experimental.
+ */
 function requireTypeScript(text: string): void {
   const code = "require('node:module').stripTypeScriptTypes(require('node:fs').readFileSync(0, 'utf8'))"
   const flags = ['--disable-warning=ExperimentalWarning', '--eval', code]
@@ -143,7 +145,10 @@ function withoutBlocks(text: string): string {
   return text.replaceAll(/^( *)```[\s\S]*?^\1```/gm, '')
 }
 
-/** Checks the Node versions that pages name. Each must be the lowest supported one, or one that a component needs. */
+/**
+ * Checks the Node versions that pages name. Each must be the lowest supported version, or a version that a component
+ * needs.
+ */
 function checkNodes(files: string[], root: string): string[] {
   return files
     .filter((file) => !WITH_MEASUREMENTS.test(file))
@@ -156,17 +161,15 @@ function checkNodes(files: string[], root: string): string[] {
     })
 }
 
-/** Pages that are not checked, because they name the Node of a measurement or of a fault. */
+/** Pages on which Node versions are not checked, because these pages name the Node of a measurement or of a fault. */
 const WITH_MEASUREMENTS =
   /^(CHANGELOG\.md|docs\/(BENCHMARKS|operate\/capacity|limits)\.md|docs\/(decisions|formats)\/)/
-/**
- * Node versions that components need: 22 for the AI SDK, 22.15 for Zstandard, and 24.21, which this repository pins.
- */
+/** Node versions that components need: 22 for the AI SDK, and 22.15 for Zstandard. This repository pins 24.21. */
 const LATER_NODES: ReadonlySet<string> = new Set(['22', '22.15', '24', '24.21'])
 
 /**
  * Checks that code blocks write `npx tallystick`, because in the repository `tallystick` is not on the PATH.
- * cli/README.md is exempt: it is for the installed package.
+ * cli/README.md is exempt, because it describes the installed package.
  */
 function checkCommandName(files: string[], root: string): string[] {
   return files
@@ -210,6 +213,6 @@ function checkVariables(files: string[], root: string): string[] {
   return [...unknown, ...missing.map((name) => `${reference}: does not explain ${name}`)]
 }
 
-/** All variables, and the one for tests (CONTRIBUTING.md). */
+/** All variables of the configuration, and the variable for tests (CONTRIBUTING.md). */
 const KNOWN: ReadonlySet<string> = new Set([...VARIABLES, 'TALLYSTICK_TEST_DATABASE_URL'])
 const VARIABLE = /\bTALLYSTICK_[A-Z][A-Z0-9_]*[A-Z0-9]\b/g

@@ -17,7 +17,7 @@ const steps: Step[] = [
     name: 'the console is built (npm run build)',
     run: () => command(process.execPath, ['tools/build-console.ts']),
   },
-  // Runs before the check of types, because the examples import the built library.
+  // This step precedes the check of types, because the examples import the built library.
   {
     name: 'the SDK is built (npm run build)',
     run: () => command(process.execPath, ['tools/build-sdk.ts']),
@@ -59,7 +59,7 @@ for (const step of steps) {
 }
 if (failures > 0) process.exitCode = 1
 
-/** Runs a command. Returns its output if it failed; null: it succeeded. */
+/** Runs a command. Returns its output if the command failed, or null if it succeeded. */
 function command(file: string, args: string[]): Promise<string | null> {
   return new Promise((done) => {
     const child = spawn(file, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] })

@@ -1,5 +1,5 @@
 /*
- * npm run drill -- NAME [ARGUMENTS…]: runs a test that is too large or too slow for `npm test`, or needs other
+ * npm run drill -- NAME [ARGUMENTS…]: runs a test that is too large or too slow for `npm test`, or that needs other
  * programs. Without a name it lists the tests.
  */
 import { type NamedScripts, runNamed } from './named-scripts.ts'
@@ -65,6 +65,7 @@ export const DRILLS: NamedScripts = {
     scripts: [['test/system/mutations/run.ts']],
     words: [
       ['--only TEXT', 'only lines whose file or promise has this text'],
+      ['--from N', 'starts with mutation N of the list'],
       ['--whole', 'all of npm test at once, instead of the nearest tests first'],
     ],
   },

@@ -1,8 +1,8 @@
 /*
  * node tools/run.mjs tools/example-answers.ts
  *
- * Writes the example answers of /openapi.json, from a temporary ledger. Run it when members of answers change; a test
- * checks each example against its schema. Ids, times and signatures differ from run to run.
+ * Writes the example answers of /openapi.json, from a temporary ledger. Run this script when members of answers change.
+ * A test checks each example against its schema. Ids, times and signatures differ from run to run.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -38,7 +38,7 @@ writeFileSync(FILE, `${JSON.stringify(sorted, null, 1)}\n`)
 console.log(`${Object.keys(sorted).length} examples in ${FILE}`)
 process.exit(0)
 
-/** Calls an operation, and stores the answer as the operation's example. Throws unless the call succeeded. */
+/** Calls an operation, and stores the answer as the operation's example. Throws if the call fails. */
 async function call(method: string, path: string, given: Call = {}): Promise<Answer> {
   const { params = {}, query = '', body, key = apiKey } = given
   const address = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => params[name]!)
@@ -54,7 +54,6 @@ async function call(method: string, path: string, given: Call = {}): Promise<Ans
   return answer
 }
 
-/** Shortens the list in an answer to a few items. */
 function shorten(answer: Answer): unknown {
   return Array.isArray(answer.data) ? { ...answer, data: answer.data.slice(0, LISTED_MAX) } : answer
 }

@@ -66,7 +66,7 @@ if (import.meta.main) {
   }
 }
 
-/** Reads /openapi.json from the application. No database is needed, because the request uses only these parts. */
+/** Reads /openapi.json from the application. No database is needed, because this request does not use it. */
 export async function readOpenApi(): Promise<OpenApi> {
   const parts: Partial<Deps> = {
     log: openLog('error'),
@@ -123,8 +123,9 @@ function accessPage(routes: Route[]): string {
   })
   return page(
     'Access',
-    `Look up which key a route needs, and what a scope lets a key do. Any one of the scopes in a row is enough. A route
-cannot be registered without saying who may call it, and \`test/http/access.test.ts\` tries every key on every route.
+    `Look up which key a route needs, and what a scope lets a key do. If a row has several scopes, one of them is enough.
+The server does not start with a route that does not state who may call it, and \`test/http/access.test.ts\` tries every
+key on every route.
 
 | Route | | Key with |
 |---|---|---|
@@ -144,19 +145,19 @@ ${byScope.join('\n')}
 
 ## Keys that make keys
 
-A key with \`keys:manage\` makes other keys, and these stay valid when it is gone. So:
+A key with \`keys:manage\` makes other keys. They stay valid after that key is revoked or has expired. So:
 
 - **No key ends after the secret that made it** (403 \`expiry_not_held\`). Without an \`expiresAt\` the new key ends with
-  that secret, or never if the secret has no end. The same holds for a new secret by \`rotate\`: a secret that ends
-  before its key (as earlier secrets do after a rotation) makes no other secret. This holds for keys of every agent.
+  that secret, or never if the secret has no end. The same holds for a new secret by \`rotate\`. An earlier secret ends
+  before its key after a rotation; such a secret cannot make another one. These rules hold for keys of every agent.
 - **Each key names the key that made it**: \`madeBy\`, as the chain has it; null for keys that the operator made.
 - **A key can be revoked with all keys that came from it**: \`POST /v1/keys/{id}/revoke\` with \`{"alsoMade":true}\`,
   \`client.keys.revoke(id, { alsoMade: true })\`, or \`tallystick keys revoke KEY --also-made --yes\`. This revokes the
   keys that it made, the keys that those made, and so on. The key itself may be revoked already.
-- **Repeat such a request** while \`hasMore\` is true (the command does), because each revocation is an entry of its own,
-  at most 100 a request besides the key's. Repeat it once more after 5 s: other servers learn of a revocation within
-  5 s, and the key could make another one meanwhile.
-- **Without \`alsoMade\` the other keys stay valid**: an agent that leaves is not always distrusted.`,
+- **Repeat such a request** while \`hasMore\` is true (the command does). Each revocation is an entry of its own, and one
+  request revokes at most 100 keys besides the named one. Repeat the request once more after 5 s. Other servers learn of
+  a revocation within 5 s, and the key could make another key meanwhile.
+- **Without \`alsoMade\` the other keys stay valid**, because not every revoked key was stolen or misused.`,
   )
 }
 
@@ -168,18 +169,18 @@ function errorsPage(): string {
   return page(
     'Errors',
     `Look up the \`code\` of an error: its meaning, whether to send the request again, and what to do. Errors are
-\`application/problem+json\` (RFC 9457). Programs read \`code\`, which is stable. \`type\` is only a name; there is nothing
-to fetch at it.
+\`application/problem+json\` (RFC 9457). Programs read \`code\`, which is stable. \`type\` is only a name: it is not an
+address to fetch.
 
-The list follows the way of a request: the request itself, its caller, its body, what the body names, the state, the
-server. If several errors apply, one is answered, and which one may change. [A request was
+The rows are sorted by what is at fault: the request itself, its caller, its body, what the body names, the state, the
+server. If several errors apply, one of them is answered, and later versions may answer another one. [A request was
 refused](../operate/operations.md#a-request-was-refused) says which part refuses, and where an operator sees it.
 
 | Code | Status | Meaning | Retry | What to do |
 |---|---|---|---|---|
 ${rows.join('\n')}
 
-*Retry*: whether the same request may succeed later. With *maybe*, \`retryable\` of the answer says.`,
+*Retry*: whether the same request may succeed later. If it is *maybe*, read \`retryable\` of the answer.`,
   )
 }
 

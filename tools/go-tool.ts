@@ -4,7 +4,7 @@ import { homedir, tmpdir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 
-/** Commands for tests that are built from source, because no package registry has them. */
+/** Commands that tests need and that are built from source, because no package registry has them. */
 export const GO_TOOLS = {
   helm3: { module: 'helm.sh/helm/v3', version: '3.22.0', command: '/cmd/helm' },
   helm4: { module: 'helm.sh/helm/v4', version: '4.3.1', command: '/cmd/helm' },
@@ -13,7 +13,7 @@ export const GO_TOOLS = {
     version: '1.0.0',
     command: '/cmd/helm-unittest',
   },
-  // As a Go module, Prometheus 3.16 has the version v0.316.
+  // The version 0.316 of the Go module is Prometheus 3.16.
   promtool: { module: 'github.com/prometheus/prometheus', version: '0.316.0', command: '/cmd/promtool' },
   // An S3 server that stores objects in a directory, with Object Lock and conditional writes.
   versitygw: { module: 'github.com/versity/versitygw', version: '1.8.0', command: '/cmd/versitygw' },
@@ -21,7 +21,7 @@ export const GO_TOOLS = {
 } as const
 type GoTool = keyof typeof GO_TOOLS
 
-/** Limit of a build. promtool takes ten minutes on two busy cores, plus the download. */
+/** Maximum time of a build in ms. promtool takes ten minutes on two busy cores, plus the download. */
 const BUILD_MS_MAX = 40 * 60_000
 /**
  * A build tag of Prometheus. It leaves out the clients of thirty clouds, because the proxy lacks some of their
@@ -33,9 +33,9 @@ export type ToolTarget = { readonly env: NodeJS.ProcessEnv; readonly platform: s
 const HERE: ToolTarget = { env: process.env, platform: process.platform, arch: process.arch }
 
 /**
- * Returns the path of a tool. The path comes from the tool's variable (`HELM3=/path/to/helm`), otherwise from the
- * cache; otherwise the tool is built from sources of the Go proxy. Its version above determines the versions of its
- * dependencies, and Go checks all of them against its checksum database.
+ * Returns the path of a tool. The first of these that exists is used: the path in the tool's variable
+ * (`HELM3=/path/to/helm`), the tool in the cache, or a build from sources of the Go proxy. The tool's version in
+ * GO_TOOLS determines the versions of its dependencies. Go checks all of them against its checksum database.
  */
 export async function installGoTool(tool: GoTool, log: (line: string) => void): Promise<string> {
   const configured = process.env[variableOf(tool)]
@@ -48,15 +48,15 @@ export async function installGoTool(tool: GoTool, log: (line: string) => void): 
   return path
 }
 
-/** Returns the path of a tool that needs no build; null if it must be built. */
+/** Returns the path of a tool that needs no build, or null if the tool must be built. */
 export function findGoTool(tool: GoTool): string | null {
   const path = process.env[variableOf(tool)] || cachedTool(tool, HERE)
   return existsSync(path) ? resolve(path) : null
 }
 
 /**
- * Returns the path in the cache. The folder's name has version and platform, so that no other version or machine uses
- * it.
+ * Returns the path in the cache. The folder's name contains version and platform, so that no other version or machine
+ * uses the same folder.
  */
 export function cachedTool(tool: GoTool, { env, platform, arch }: ToolTarget): string {
   const cache = env['XDG_CACHE_HOME'] || join(homedir(), '.cache')
@@ -74,13 +74,13 @@ export function findGo(env: NodeJS.ProcessEnv): string {
   )
 }
 
-/** Builds a tool. If two builds run at the same time, the work is done twice, and the result of the later one stays. */
+/** Builds a tool. If two builds run at the same time, both do the work, and the result of the later build stays. */
 async function build(tool: GoTool, go: string, path: string, log: (line: string) => void): Promise<void> {
   const beganAt = Date.now()
   const { module, version, command } = GO_TOOLS[tool]
   log(`… building ${tool} ${version} with ${go}: takes some minutes, only once`)
-  // The version is pinned in a go.mod. `go install` would also ask the proxy for the newest version, and the proxy
-  // does not have such a list for every module.
+  // The version is pinned in a go.mod. `go install` would also ask the proxy for the newest version, and the proxy does
+  // not have a list of versions for every module.
   const dir = mkdtempSync(join(tmpdir(), `tallystick-${tool}-`))
   writeFileSync(
     join(dir, 'go.mod'),
@@ -108,8 +108,8 @@ async function build(tool: GoTool, go: string, path: string, log: (line: string)
 
 /**
  * Returns the environment without settings for other builds. GOSUMDB=off would accept unverified sources, and
- * GOFLAGS=-mod=vendor would break the build. The variables are set to be empty, which Go treats as unset, so `go env
- * -w` still applies.
+ * GOFLAGS=-mod=vendor would break the build. The variables are set to be empty. Go treats an empty variable as unset,
+ * so `go env -w` still applies.
  */
 export function buildEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { ...env, ...Object.fromEntries(NOT_INHERITED.map((name) => [name, ''])), CGO_ENABLED: '0' }
@@ -117,7 +117,7 @@ export function buildEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 
 const NOT_INHERITED = ['GOFLAGS', 'GOSUMDB', 'GONOSUMDB', 'GOPRIVATE', 'GOINSECURE', 'GOWORK']
 
-/** Returns the name of a tool's variable: `HELM_UNITTEST` for helm-unittest. */
+/** Returns the name of a tool's variable, such as `HELM_UNITTEST` for helm-unittest. */
 function variableOf(tool: GoTool): string {
   return tool.toUpperCase().replaceAll('-', '_')
 }

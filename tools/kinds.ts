@@ -10,14 +10,14 @@ import {
 import { MACHINES } from '../src/proof/statement/machines.ts'
 
 /*
- * Prints the tables of src/proof/statement: docs/reference/kinds.json, and the database's copy in migrations/0001,
- * between its two marks. Tests compare the second verifier with that file
- * (test/proof/statement/second-verifier.test.ts, python/tests/test_kinds.py).
+ * Prints the tables of src/proof/statement: docs/reference/kinds.json, and the database's copy between two marks in
+ * migrations/0001. Tests compare the second verifier with kinds.json (test/proof/statement/second-verifier.test.ts,
+ * python/tests/test_kinds.py).
  */
 
 /**
- * Returns a row of the table, with names of members in place of functions. `follows`: true if later entries of the
- * ledger are checked by this entry.
+ * Returns a row of the table, in which names of members replace functions. `follows` is true if this entry is used to
+ * check later entries of the ledger.
  */
 export function printedKind(kind: EntryKind) {
   const { fields, movesRecord, refuse, follow, step, ...columns } = ENTRY_KINDS[kind]
@@ -37,7 +37,7 @@ export function printedTables() {
   return { kinds: Object.fromEntries(kinds), machines: MACHINES, keys: KEY_USES }
 }
 
-/** Returns the file. Each column of a row has its own line, so that a diff shows the changed cells. */
+/** Returns the text of kinds.json. Each column of a row has its own line, so that a diff shows the changed cells. */
 export function kindsFile(): string {
   const table = (rows: object) =>
     `{\n${joined(rows, (row) => `{\n${joined(row, JSON.stringify, '  ')}\n }`, ' ')}\n}`

@@ -3,13 +3,15 @@ import { LIFECYCLE, STEP_PARTIES, type StepKind, type StepParty } from '../src/p
 type Transition = (typeof LIFECYCLE)[number]
 
 /**
- * Renders docs/reference/lifecycle.md below its title. It uses the same table by which steps are decided, stored and
- * verified.
+ * Renders docs/reference/lifecycle.md below its title. The page comes from the table by which the server decides steps,
+ * the database stores them and verifiers check them.
  */
 export function lifecyclePage(): string {
-  return `Look up every state and step of a record. Any other step is refused. The server (\`src/proof/statement/kinds.ts\`) and
-the database (\`record_transitions\`) decide by the same rows, and a verifier recomputes every state from them. For the story
-read [Gated records](../guides/gated-records.md).
+  return `Look up every state and step of a record. [Gated records](../guides/gated-records.md) explains the steps with an
+example.
+
+A step that the table does not have is refused. The server (\`src/proof/statement/kinds.ts\`) and the database
+(\`record_transitions\`) decide by the same rows. A verifier recomputes every state from them.
 
 \`\`\`mermaid
 stateDiagram-v2
@@ -28,11 +30,11 @@ ${LIFECYCLE.map((way) => `| ${stateOf(way.from)} | ${eventOf(way)} | \`${way.to}
 - The performer may be an agent of another ledger that the record is shared with. It takes its steps at its own server.
   They become steps of the record when this ledger's chain has accepted them
   ([federation](../formats/federation.md#steps-of-a-remote-performer)).
-- \`record-activated\` and \`completion-submitted\` come before the record's deadline, \`record-expired\` after it, by the
-  database's clock.
+- By the database's clock, \`record-activated\` and \`completion-submitted\` come before the record's deadline, and
+  \`record-expired\` after it.
 - \`revision-requested\` comes at most \`maxRevisions\` times, and never if the gate is \`auto\`.
-- \`nextEvents\` of a record names the events that its state and terms allow, for the party whose step it is. The
-  deadline then decides whether a step is in time.`
+- \`nextEvents\` of a record names the events that its state and terms allow, for the party whose step it is. It does
+  not say whether the deadline has passed.`
 }
 
 function listTerminal(): string[] {

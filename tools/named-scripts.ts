@@ -34,7 +34,7 @@ export async function runNamed(
 ): Promise<void> {
   const [name, ...rest] = args
   if (name === '--help' || name === '-h') return console.log(listOf(table, npmScript))
-  // hasOwn, because `constructor` and other inherited names are not scripts.
+  // hasOwn is necessary, because `constructor` and other inherited names are not scripts.
   const script = name !== undefined && Object.hasOwn(table, name) ? table[name]! : null
   if (script === null) {
     const fault = name === undefined ? 'name a script' : `there is no ${name}`
@@ -53,7 +53,7 @@ export async function runNamed(
   }
 }
 
-/** Returns `--name` of `--name VALUE`; null if the line is about an argument without a name. */
+/** Returns `--name` of `--name VALUE`, or null if the line is about an argument without a name. */
 export function optionOf(word: string): string | null {
   return /^--[a-z0-9-]+/.exec(word)?.[0] ?? null
 }

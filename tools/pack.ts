@@ -42,7 +42,7 @@ if (import.meta.main) {
   for (const file of packed) console.log(file)
 }
 
-/** Packs SDK and command line. Returns the files in `folder`. */
+/** Packs the SDK and the command line. Returns the paths of the packages in `folder`. */
 export async function packAll(folder: string): Promise<Record<PackageName, string>> {
   await mkdir(folder, { recursive: true })
   return { sdk: await pack(PACKAGES.sdk, folder), cli: await pack(PACKAGES.cli, folder) }
@@ -116,7 +116,7 @@ async function stageSource({ folder, build }: Source, stage: string): Promise<vo
   await copyFile(join(ROOT, 'LICENSE'), join(stage, 'LICENSE'))
 }
 
-/** Runs npm and returns its output. Uses the npm that started this process; without one, the npm on the PATH. */
+/** Runs npm and returns its output. Uses the npm that started this process, or otherwise the npm on the PATH. */
 export async function npm(args: readonly string[], cwd: string): Promise<string> {
   const self = process.env['npm_execpath']
   const [file, before] = self && /npm-cli\.c?js$/.test(self) ? [process.execPath, [self]] : ['npm', []]

@@ -27,8 +27,8 @@ export function pythonSources(openApi: OpenApi): Record<string, string> {
 }
 
 /**
- * Renders the signed members of records. Members with a text value become arguments by this table alone. Other
- * members have their own form in the signatures of methods.
+ * Renders the table of the signed members of records. Methods of the client take members with a text value as arguments
+ * by this table alone. The signatures of methods name the other members one by one.
  */
 function memberTable(): string {
   const filters = new Set(FILTER_ENTRIES.map(([name]) => name))
@@ -118,7 +118,7 @@ ${rows.join('\n')}
 }
 
 /**
- * Answers by their Python names. Pages are left out, because Python has `Page`; OTLP answers are left out, because
+ * Maps answers to their Python names. Pages are left out, because Python has `Page`. OTLP answers are left out, because
  * only exporters read them.
  */
 const ANSWERS: Readonly<Record<string, string>> = {
@@ -145,14 +145,14 @@ const ANSWERS: Readonly<Record<string, string>> = {
   PutLedgersByIdTilesBody: 'LedgerTiles',
 }
 
-/** Schemas within answers, by their Python names. Each has the path of one occurrence. */
+/** Maps Python names to schemas within answers. The value is the path of one occurrence of the schema. */
 const PARTS: Readonly<Record<string, string>> = {
   TypeSummary: 'GetTypesAnswer/properties/data/items',
   CheckpointPlace: 'GetCheckpointsAnswer/properties/data/items',
   RecordHistoryEntry: 'GetRecordsByIdEntriesAnswer/properties/data/items',
 }
 
-/** Python names of the members of unions, in the union's order. */
+/** Maps the Python name of a union to the Python names of its members, in the union's order. */
 const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   LedgerEvent: ['Record', 'Signal', 'Batch', 'Erasure', 'Received', 'Statement', 'Checkpoint', 'Unknown'].map(
     (kind) => `${kind}Event`,
@@ -164,7 +164,7 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
 }
 
 type Definitions = Readonly<Record<string, Schema>>
-/** JSON Schema in the form that is written. */
+/** JSON Schema in the form in which it is written to a file. */
 type Written = Record<string, unknown>
 
 /** Returns the schemas of every answer, and of every schema that answers contain, by name. */
@@ -178,7 +178,7 @@ export function answerSchemas(openApi: OpenApi): object {
   return schemasOf(definitions, ANSWERS, [...wanted, 'ErasureAnswer', 'RateLimitAnswer'], open)
 }
 
-/** Values that a caller passes within a body, by their Python names. Each has the path of one occurrence. */
+/** Maps Python names to the values that a caller passes within a body. The value is the path of one occurrence. */
 const VALUES: Readonly<Record<string, string>> = {
   BatchItemParam: 'PostRecordsBatchBody/properties/records/items',
   BudgetParam: 'PutPeersByIdBudgetBody/properties/budget/anyOf/0',
@@ -193,7 +193,9 @@ const VALUES: Readonly<Record<string, string>> = {
   WebhookEventName: 'PostWebhooksBody/properties/events/items',
 }
 
-/** Returns the schemas of VALUES, and of enums that a caller passes. They accept exactly what the server accepts. */
+/**
+ * Returns the schemas of VALUES, and of enums that a caller passes. The schemas accept exactly what the server accepts.
+ */
 export function valueSchemas(openApi: OpenApi): object {
   const definitions: Record<string, Schema> = { ...definitionsOf(openApi) }
   for (const [name, path] of Object.entries(VALUES)) definitions[name] = findSchema(definitions, path)
@@ -259,7 +261,9 @@ function withUnknown(union: Schema): Schema {
   return { anyOf: [...members, unknown] } as Schema
 }
 
-/** Makes the secret required. If the secret is missing, the client raises an error instead of returning the answer. */
+/**
+ * Makes the secret required. If an answer has no secret, the client raises an error instead of returning the answer.
+ */
 function withSecret({ properties, ...schema }: Schema): Schema {
   return { ...schema, properties: { ...properties, key: { type: 'string' } } } as Schema
 }

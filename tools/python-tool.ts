@@ -5,10 +5,9 @@ import { basename, join, resolve } from 'node:path'
 const CACHE_DIR = resolve(import.meta.dirname, '..', 'node_modules', '.cache')
 
 /**
- * Returns the path of a Python command. If the command is missing, installs it into a separate folder that git
- * ignores, with the versions of `requirementsFile`. Throws an error that says what is missing. `python`: the
- * interpreter that runs the command; null: `python3` on the PATH. The installation itself always uses `python3` or
- * its pip.
+ * Returns the path of a Python command. If the command is missing, installs it into a separate folder that git ignores,
+ * with the versions of `requirementsFile`. Throws an error that says what is missing. `python` is the interpreter that
+ * runs the command; null means `python3` on the PATH. The installation itself always uses `python3` or its pip.
  */
 export function installPythonTool(
   command: string,

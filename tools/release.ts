@@ -1,8 +1,8 @@
 /*
  * npm run release -- VERSION [--dry-run]
  *
- * Makes a release. It writes the version into manifests, chart and pages, turns the changelog's unreleased section
- * into a section of that version, commits and tags. Then it makes in dist/release: the packages (npm with the
+ * Makes a release. It writes the version into manifests, chart and pages. It turns the changelog's unreleased section
+ * into a section of that version. Then it commits and tags. In dist/release it makes the packages (npm with the
  * adapters, and Python), the chart, the SBOM, the image (if there is a container engine) and SHA256SUMS.
  *
  * It pushes and publishes nothing. With --dry-run it works in a copy of this commit and leaves this folder unchanged.
@@ -111,7 +111,10 @@ function writeChangelog(root: string): void {
   )
 }
 
-/** Packs the chart and renames the file, because Helm's name for it equals npm's name of the command line's package. */
+/**
+ * Packs the chart and renames the file. Helm would give the chart the same name as npm gives the package of the command
+ * line.
+ */
 function makeChart(helm: string, root: string, dir: string): void {
   const made = mkdtempSync(join(tmpdir(), 'tallystick-chart-'))
   execFileSync(helm, ['package', join(root, 'helm/tallystick'), '--destination', made], { stdio: 'ignore' })

@@ -1,7 +1,7 @@
 // node tools/run.mjs SCRIPT.ts [arguments]
 //
-// Runs SCRIPT (a path in this project) with the Node that the project pins. It needs only a Node (`engines` of
-// package.json) and its npm: if node_modules is missing or differs from package-lock.json, it installs the packages
+// Runs SCRIPT (a path in this project) with the Node that the project pins. This file needs only a Node (`engines` of
+// package.json) and its npm. If node_modules is missing or differs from package-lock.json, it installs the packages
 // first. It is plain JavaScript without dependencies, because nothing may be installed yet.
 import { spawn } from 'node:child_process'
 import {
@@ -26,10 +26,13 @@ const BIN = join(ROOT, 'node_modules', '.bin')
 const NODE_PACKAGE = `node_modules/node-${process.platform}-${process.arch}`
 const PINNED_NODE = join(ROOT, NODE_PACKAGE, 'bin', 'node')
 const LOCK = join(ROOT, '.install-lock')
-/** The process that holds the lock touches it this often. A lock that is older than LOCK_AGE_MS_MAX is dead. */
+/**
+ * Interval in ms at which a process touches its lock, and age in ms from which on a lock may be dead. An older lock is
+ * dead if its process has ended.
+ */
 const LOCK_TOUCH_MS = 2_000
 const LOCK_AGE_MS_MAX = 10_000
-/** After this time a lock is dead even if its pid exists, because the pid may belong to another process. */
+/** Age in ms from which on a lock is dead even if its pid exists. The pid may then belong to another process. */
 const NPM_MS_MAX = 15 * 60_000
 
 class Failure extends Error {}
@@ -59,9 +62,9 @@ async function main([script, ...args]) {
 /**
  * Compares the installed packages with the lockfile.
  *
- * npm writes node_modules/.package-lock.json when an install is complete. A package that is missing in that file must
- * be optional (another platform's binaries), and all others must match. Additional packages count as a difference,
- * because a binary of an older lockfile would otherwise stay in use.
+ * npm writes node_modules/.package-lock.json when an install is complete. If a package of package-lock.json is missing
+ * there, it must be optional, such as another platform's binaries. All other packages must match. Additional packages
+ * count as a difference, because a binary of an older lockfile would otherwise stay in use.
  */
 function isInstalled(withDev) {
   const wanted = readPackages(join(ROOT, 'package-lock.json'))
@@ -78,7 +81,7 @@ function isInstalled(withDev) {
   )
 }
 
-/** Returns the lowest supported Node, from `engines` of package.json, which has the form >=20.12. */
+/** Returns the lowest supported Node. It is read from `engines` of package.json, which has the form >=20.12. */
 function lowestNode() {
   return JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).engines.node.replace('>=', '')
 }
@@ -114,8 +117,8 @@ async function install(withDev) {
 }
 
 /**
- * Links the pinned Node, so that `npx` finds it. npm 10 removes its own link when it removes those of other
- * platforms' binaries, which have the same name.
+ * Links the pinned Node, so that `npx` finds it. The binaries of all platforms have the same link name. When npm 10
+ * removes the links of other platforms, it also removes this link.
  */
 function linkNode() {
   const link = join(BIN, 'node')
@@ -123,14 +126,14 @@ function linkNode() {
   try {
     symlinkSync(relative(BIN, PINNED_NODE), link)
   } catch {
-    // Another start made the link first, or this folder is not writable. Our child process works without the link:
-    // the binary's folder is in its PATH.
+    // Another start made the link first, or this folder is not writable. Our child process works without the link,
+    // because the binary's folder is in its PATH.
   }
 }
 
 /**
- * Throws if there is no suitable Node. That happens because the lockfile has binaries for some platforms only, and
- * `--omit=optional` leaves them out.
+ * Throws if there is no suitable Node. The lockfile has binaries for some platforms only, and `--omit=optional` leaves
+ * out all of them.
  */
 function requireNode() {
   if (existsSync(PINNED_NODE) || isGoodEnough(process.versions.node)) return
@@ -145,7 +148,7 @@ function requireNode() {
 }
 
 /**
- * Returns true for a Node of the pinned major version that is not older than the pinned one. Such a Node is used if
+ * Returns true for a Node of the pinned major version that is not older than the pinned version. Such a Node is used if
  * the pinned binary cannot run, for example with musl.
  */
 function isGoodEnough(version) {
@@ -162,7 +165,7 @@ function pinnedVersion() {
 
 /** Runs npm. Resolves with its output, whatever its exit code is. */
 function npm(args) {
-  // Uses the npm that started this process; without one, the npm on the PATH.
+  // Uses the npm that started this process, or otherwise the npm on the PATH.
   const self = process.env.npm_execpath
   const [command, before] = self && /npm-cli\.c?js$/.test(self) ? [process.execPath, [self]] : ['npm', []]
   return new Promise((done, reject) => {
@@ -247,7 +250,8 @@ function dropDeadLock() {
   try {
     if (!isDead(LOCK)) return
     renameSync(LOCK, dead)
-    // Another process has removed the dead lock and taken a new one meanwhile. So the new lock is restored.
+    // Another process removed the dead lock meanwhile and made a new lock, which was renamed here. So the new lock is
+    // restored.
     if (!isDead(dead)) linkSync(dead, LOCK)
     rmSync(dead)
   } catch {
@@ -302,8 +306,8 @@ function advice(error) {
 }
 
 /**
- * Passes signals on to the script and waits. The script decides what a signal means (SIGHUP under nohup: nothing) and
- * when it ends.
+ * Passes signals on to the script and waits. The script decides what a signal means and when it ends. For example,
+ * SIGHUP means nothing under nohup.
  */
 function forwardSignals(child, onSignal = () => {}) {
   const handlers = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'].map((signal) => {
@@ -319,7 +323,7 @@ function forwardSignals(child, onSignal = () => {}) {
   }
 }
 
-/** Ends this process by the signal that ended the script, so that a shell sees the same. */
+/** Ends this process by the signal that ended the script, so that a shell sees the same signal. */
 function dieOf(signal) {
   process.exitCode = 128 + (constants.signals[signal] ?? 0)
   process.kill(process.pid, signal)

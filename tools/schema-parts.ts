@@ -1,4 +1,7 @@
-/** Sections of the dump. Each is a query. The rows are the lines of the section, and they are sorted only by names. */
+/**
+ * Sections of the dump. Each section is a query whose rows are the lines of the section. The rows are sorted only by
+ * names.
+ */
 export const SCHEMA_PARTS: readonly { readonly title: string; readonly sql: string }[] = [
   {
     title: 'Logins',
@@ -163,7 +166,10 @@ export const SCHEMA_PARTS: readonly { readonly title: string; readonly sql: stri
   },
 ].map(({ title, sql }) => ({ title, sql: withOurSchemas(sql) }))
 
-/** Adds the list of schemas that the migrations made: all schemas except those of Postgres and pg-boss. */
+/**
+ * Puts a list before the query: `ours`, the schemas that the migrations made. These are all schemas except those of
+ * Postgres and pg-boss.
+ */
 function withOurSchemas(sql: string): string {
   return `with ours as (
     select oid from pg_namespace where nspname !~ '^(pg_|(information_schema|tallystick_jobs)$)'

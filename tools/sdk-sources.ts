@@ -18,7 +18,7 @@ export type BuiltInTypes = ${builtInTypes([...BUILT_IN_TYPES.values()])}
   }
 }
 
-/** Writing operations without Idempotency-Key that have the same effect when they are repeated. */
+/** Operations that write without an Idempotency-Key. A repetition of one of them has no further effect. */
 const REPEATABLE = [
   'postTypesPreview',
   'postRetentionPreview',
@@ -27,9 +27,9 @@ const REPEATABLE = [
   'postLedgersByIdFreeze',
   'postLedgersByIdUnfreeze',
   'postAudits',
-  // Repeatable, because the same statement is registered only once.
+  // This operation can be repeated, because the same statement is registered only once.
   'postEntries',
-  // Repeatable, because an equal webhook is refused, and the refusal names the first one.
+  // This operation can be repeated: an equal webhook is refused, and the refusal names the existing webhook.
   'postWebhooks',
   'patchWebhooksById',
   'postWebhooksByIdPause',

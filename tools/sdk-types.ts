@@ -8,7 +8,10 @@ import {
   type Schema,
 } from './open-api.ts'
 
-/** Names that are changed, because they mean something else in TypeScript, or too little outside a URL. */
+/**
+ * Maps the names of components to new names. The old names mean something else in TypeScript, or too little outside a
+ * URL.
+ */
 const RENAMED: Readonly<Record<string, string>> = {
   Record: 'LedgerRecord',
   Key: 'ApiKey',
@@ -17,8 +20,8 @@ const RENAMED: Readonly<Record<string, string>> = {
 const nameOf = (component: string) => RENAMED[component] ?? component
 
 /**
- * Names for schemas that occur in several answers and are not components of /openapi.json. Each has the path of one
- * occurrence.
+ * Maps names to schemas that occur in several answers and are not components of /openapi.json. The value is the path of
+ * one occurrence.
  */
 const NAMED: Readonly<Record<string, string>> = {
   Scope: 'ApiKey/properties/scopes/items',
@@ -76,7 +79,10 @@ function collectDefinitions(openApi: OpenApi): Record<string, Schema> {
   return definitions
 }
 
-/** Returns the JSON schema of the first successful status that has a JSON schema. */
+/**
+ * Returns the JSON schema of an operation's first successful status with a JSON answer. Returns null if there is no
+ * such status.
+ */
 function answerOf({ responses }: Operation): Schema | null {
   const contents = Object.entries(responses).filter(([status]) => status.startsWith('2'))
   return contents.map(([, { content }]) => content?.['application/json']?.schema).find(Boolean) ?? null
@@ -96,7 +102,7 @@ function querySchema(parameters: readonly Parameter[]): Schema {
   } as Schema
 }
 
-/** Returns true for a text of digits. A URL contains text, but callers pass a number. */
+/** Returns true for the schema of a text of digits. A URL contains text, but callers pass a number. */
 function isNumber({ pattern }: Schema): boolean {
   return pattern !== undefined && new RegExp(pattern).test('7') && !new RegExp(pattern).test('a')
 }
@@ -146,7 +152,7 @@ function shareNames(definitions: Record<string, Schema>): Record<string, Schema>
   }
   for (const [name, schema] of Object.entries(definitions)) {
     shared[name] = share(schema) as Schema
-    // An alias is skipped, because the definition that it refers to has the name.
+    // An alias is skipped, because the definition to which it refers already has the name.
     if (schema.tsType === undefined && !names.has(meaningOf(schema))) names.set(meaningOf(schema), name)
   }
   return shared
@@ -175,8 +181,8 @@ function tidy(text: string): string {
 
 /**
  * Makes optional members accept undefined, so that a caller can pass on a missing value, also under
- * `exactOptionalPropertyTypes`. The compiler has no option for this. Its output is formatted. A member therefore ends
- * before the next line that is not indented more and does not close the member.
+ * `exactOptionalPropertyTypes`. The compiler has no option for this. The end of a member is found by the indentation of
+ * the compiler's output.
  */
 function allowUndefined(text: string): string {
   const lines = text.split('\n')

@@ -69,7 +69,7 @@ import { makeWebhookUpkeep } from '../src/outside/webhooks/upkeep.ts'
 import { parseId } from '../src/proof/ids.ts'
 import { type JobOutcome, type QueueWork, queueWork } from './work-queues.ts'
 
-/** Registers background work that runs in rounds, one row each. */
+/** Registers background work that runs in rounds. Each row of the table is one follower. */
 export function registerFollowers(
   deps: PublishDeps &
     ErasureDeps &
@@ -82,16 +82,19 @@ export function registerFollowers(
     ExpireDeps &
     FollowUrgentDeps &
     CheckCursorsDeps & {
-      /** Wakes the senders of this process. Other processes poll once a second. */
+      /** Wakes the webhook senders of this process. The senders of other processes poll once a second. */
       readonly wakeDelivery: () => void
       readonly wakeDrain: () => void
       readonly restored: RestoredLedgers
-      /** null: no archive is configured. */
+      /** What the archive followers need; null if no archive is configured. */
       readonly archive: ArchiveDeps | null
-      /** null: all content stays in Postgres. */
+      /** What the release of content needs; null if all content stays in Postgres. */
       readonly release: ReleaseDeps | null
       readonly witnesses: readonly WitnessSender[]
-      /** Wakes the follower of completions, and the follower of ledgers with a waiting settlement. */
+      /**
+       * `completionsWaker` wakes the follower of completions. `urgentWaker` wakes the follower of ledgers with a
+       * waiting settlement.
+       */
       readonly completionsWaker: Waker
       readonly urgentWaker: Waker
     },
@@ -105,8 +108,8 @@ export function registerFollowers(
       step: () => sweepRetention(deps),
     },
     { name: 'erasures', everyMs: ERASURE_EVERY_MS, step: makeErasureRound(deps) },
-    // Its pause after a failure is short. A database that is being restored is unreachable, and servers write to it
-    // as soon as it is back.
+    // The follower of restored ledgers pauses only briefly after a failure. While a database is being restored it is
+    // unreachable, and servers write to it as soon as it is back.
     {
       name: 'restored-ledgers',
       everyMs: RESTORED_EVERY_MS,
@@ -171,8 +174,8 @@ export function registerFollowers(
 }
 
 /**
- * Makes the followers `archive` and `release`. Their share is one of CPU: time in which they wait for a bucket, or
- * for a core of a busy machine, takes nothing from other work.
+ * Makes the followers `archive` and `release`. Their share limits their CPU time, not their wall time. While they wait
+ * for a bucket, or for a core of a busy machine, they take nothing from other work.
  */
 function archiveFollowers(archive: ArchiveDeps | null): Follower[] {
   if (archive === null) return []
@@ -200,7 +203,10 @@ function releaseFollowers(release: ReleaseDeps | null): Follower[] {
   ]
 }
 
-/** Registers background work that runs in jobs, one row each. src/db/jobs/queues.ts says how jobs are retried. */
+/**
+ * Registers background work that runs in jobs. Each row of the table is one queue. src/db/jobs/queues.ts says how jobs
+ * are retried.
+ */
 export function registerQueues(
   deps: AuditDeps &
     ScheduleAuditsDeps &
@@ -255,8 +261,8 @@ export function registerQueues(
 }
 
 /**
- * Converts a result to a job's outcome. A refused completion is given up at once, because a retry does not change the
- * stored data.
+ * Converts the result of a verification to a job's outcome. A refused completion is given up at once, because a retry
+ * does not change the stored data.
  */
 function outcomeOf(result: VerificationResult): JobOutcome {
   if (result.status === 'done') return { status: 'completed' }

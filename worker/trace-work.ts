@@ -7,8 +7,8 @@ import type { Uuid } from '../src/proof/ids.ts'
 import type { JobOutcome, QueueWork } from './work-queues.ts'
 
 /*
- * Spans of background work: one for each batch of jobs, and one for each round that did work or failed. Idle rounds
- * have no span, because there are fifty of them a second.
+ * Makes spans of background work: one span for each batch of jobs, and one span for each round that did work or failed.
+ * Idle rounds have no span, because there are fifty of them a second.
  */
 
 /** Callbacks that a round calls when it does work. */
@@ -38,7 +38,7 @@ const ROUND_CALLBACKS = [
   'wakeDrain',
 ] as const satisfies (keyof RoundCallbacks)[]
 
-/** Registers followers whose rounds are spans. `register`: makes the followers from their dependencies. */
+/** Registers followers whose rounds are spans. `register` makes the followers from their dependencies. */
 export function traceFollowers<Deps extends RoundCallbacks>(
   tracing: Tracing | null,
   deps: Deps,

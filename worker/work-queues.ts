@@ -11,11 +11,11 @@ import { JOB_POLL_SECONDS } from '../src/followers/limits.ts'
 
 export type QueueWork<Q extends QueueName = QueueName> = {
   readonly queue: Q
-  /** Schedule that enqueues a job, in UTC. Absent: the queue has no schedule. */
+  /** Cron schedule in UTC that enqueues a job. Without it the queue has no schedule. */
   readonly cron?: string
 } & ((Concurrency & (SingleWork<Q> | BatchWork<Q>)) | SlotWork<Q>)
 
-/** Number of jobs, or of batches, at a time. */
+/** Maximum number of jobs, or of batches, that run at the same time. */
 type Concurrency = { readonly concurrency: number }
 
 type SingleWork<Q extends QueueName> = {
@@ -23,8 +23,8 @@ type SingleWork<Q extends QueueName> = {
 }
 
 /**
- * For many small jobs. `handleBatch` returns one outcome for each job, in order. If it throws, all jobs of the batch
- * have failed.
+ * Work for many small jobs. `handleBatch` returns one outcome for each job, in order. If it throws, all jobs of the
+ * batch have failed.
  */
 type BatchWork<Q extends QueueName> = {
   readonly batchSize: number
@@ -32,15 +32,18 @@ type BatchWork<Q extends QueueName> = {
 }
 
 /**
- * For jobs that mostly wait. Hundreds run at a time, and each ends separately. (As many workers of pg-boss would each
- * poll every second.) A job that throws has ended; the process that enqueued it makes a new job if needed.
+ * Work for jobs that mostly wait. Hundreds of jobs run at the same time, and each ends separately. (Hundreds of pg-boss
+ * workers would each poll every second.) A job also ends if its handler throws. If needed, the process that enqueued
+ * the job makes a new job.
  */
 type SlotWork<Q extends QueueName> = {
   readonly slots: number
   readonly handleInSlot: (payload: Payload<Q>, jobId: string) => Promise<unknown>
 }
 
-/** `failed` is retried by the queue's rules. `deadletter` is given up at once. */
+/**
+ * Outcome of a job. A job with `failed` is retried by the queue's rules. A job with `deadletter` is given up at once.
+ */
 export type JobOutcome =
   | { readonly status: 'completed' }
   | { readonly status: 'failed' | 'deadletter'; readonly error: Error }
@@ -50,20 +53,25 @@ type JobObservers = { readonly log: Logger; readonly observe: JobObserver }
 type HandledJob = { readonly id: string; readonly signal: AbortSignal }
 
 /**
- * Time for running jobs when the worker stops. It is less than the process gets. Unfinished jobs are handled again by
- * another worker.
+ * Maximum time in ms that running jobs get when the worker stops. It is shorter than the time that the process gets.
+ * Another worker handles unfinished jobs again.
  */
 const STOP_MS_MAX = 10_000
 const ERROR_EVERY_MS = 30_000
 
-/** Checks that a row's handler fits its queue's payload, then removes the type. */
+/**
+ * Makes the compiler check that a row's handler fits its queue's payload. Returns the row without the payload's type.
+ */
 export function queueWork<Q extends QueueName>(work: QueueWork<Q>): QueueWork {
   return work as unknown as QueueWork
 }
 
 type Queues = { readonly boss: PgBoss; readonly pool: DatabasePool; close(): Promise<void> }
 
-/** Connects to the queues. An error between jobs (no database) is logged, and pg-boss retries. */
+/**
+ * Connects to the queues. An error that occurs between jobs, such as a missing database, is logged, and pg-boss
+ * retries.
+ */
 export async function openQueues(database: DatabaseOrUrl, log: Logger): Promise<Queues> {
   const pool = openJobPool(database, log)
   const boss = openJobs(pool, { schedule: true, supervise: true })
@@ -80,7 +88,7 @@ export async function openQueues(database: DatabaseOrUrl, log: Logger): Promise<
     await boss.start()
   } catch (error) {
     await close()
-    // pg-boss lacks tables or columns, and `migrate` creates them.
+    // The error means that pg-boss lacks tables or columns. `migrate` creates them.
     throw error instanceof Error && error.message.startsWith('pg-boss')
       ? new SchemaBehindError(error.message)
       : error
@@ -102,8 +110,8 @@ function sparingly(say: (error: Error) => void): (error: Error) => void {
 }
 
 /**
- * Starts work on the queues. Returns a function for each queue that wakes its handlers. They poll once a second, or
- * when woken, until `signal` aborts.
+ * Starts work on the queues. Returns a function for each queue that wakes the queue's handlers. Handlers poll once a
+ * second, and when they are woken, until `signal` aborts.
  */
 export async function workQueues(
   boss: PgBoss,
@@ -127,7 +135,7 @@ export async function workQueues(
 }
 
 /**
- * Works on a queue until `signal` aborts; the handlers then end their running jobs. Returns a function that wakes the
+ * Works on a queue until `signal` aborts. Then the handlers end their running jobs. Returns a function that wakes the
  * queue's work.
  */
 function workInSlots(
@@ -152,9 +160,9 @@ function workInSlots(
     wake()
   }
   const round = async () => {
-    // The jobs are deleted, not completed: nobody reads them any more, and a completed job would be read and written
-    // again to be deleted. If the deletion fails, the next round repeats it, because otherwise each job would run
-    // again when its time is over.
+    // Ended jobs are deleted instead of completed. Nobody reads a completed job, and Postgres would have to read and
+    // write it once more before its deletion. If a deletion fails, the next round repeats it, because a job that stays
+    // would run again after its time limit.
     const ended = [...done]
     if (ended.length > 0) await boss.deleteJob(queue, ended)
     done = done.slice(ended.length)
@@ -193,7 +201,7 @@ function workOneByOne(
   )
 }
 
-/** Works on a queue in batches. After a full batch the next one starts without a pause. */
+/** Works on a queue in batches. After a full batch the next batch starts without a pause. */
 function workInBatches(
   boss: PgBoss,
   row: QueueWork & Concurrency & BatchWork<QueueName>,
@@ -213,7 +221,7 @@ function workInBatches(
   )
 }
 
-/** Handles a batch with an outcome for each job, so that one bad job fails alone. */
+/** Handles a batch with a separate outcome for each job, so that one bad job fails alone. */
 async function handleJobs(
   { queue, handleBatch }: QueueWork & BatchWork<QueueName>,
   jobs: readonly JobWithMetadata<unknown>[],
@@ -255,7 +263,7 @@ function attemptOf({ retryCount, retryLimit }: JobWithMetadata<unknown>): string
 }
 
 /**
- * Handles a job. If the handler throws, pg-boss retries the job by the queue's rules; after the last attempt it
+ * Handles a job. If the handler throws, pg-boss retries the job by the queue's rules. After the last attempt the job
  * becomes a dead letter.
  */
 async function handleJob(

@@ -12,7 +12,7 @@ import {
 import type { Outcome } from '@tallystick/sdk/actions'
 import { carriedBy } from './extension.ts'
 
-/** Event of an agent's answer: `StreamResponse.payload` of a client, `AgentExecutionEvent` of a server. */
+/** Event of an agent's answer. A client gets it as `StreamResponse.payload`, a server as `AgentExecutionEvent`. */
 export type AnswerEvent =
   | { readonly kind: 'message'; readonly value: Message }
   | { readonly kind: 'task'; readonly value: Task }
@@ -28,15 +28,15 @@ const ENDS: Readonly<Record<string, Outcome>> = {
   canceled: { status: 'unknown', errorType: 'canceled' },
   rejected: { status: 'denied', errorType: 'rejected' },
 }
-/** States of a task that waits for input. The next message to the task is an action of its own. */
+/** States in which a task waits for input. The next message to the task is recorded as a new action. */
 const WAITING = new Set(['input-required', 'auth-required'])
 
 /**
  * Collects the answer to a message from the agent's events. Client and server collect the same value, with or without
- * streaming, so that one answer has one digest. Ids and times of the transport are left out.
+ * streaming, so that both record the same digest. Ids and times of the transport are left out.
  */
 export class Answer {
-  /** Artifacts of the task by id. */
+  /** Maps an artifact's id to its content. */
   readonly #artifacts = new Map<string, Json>()
   /** Parts of the answering message, or of the message in the last status. */
   #parts: readonly Json[] = []
@@ -77,7 +77,7 @@ export class Answer {
     for (const artifact of artifacts) this.#artifacts.set(artifact.artifactId, contentOf(artifact))
   }
 
-  /** Sets the status. After a final status, later ones are ignored, as in the library. */
+  /** Sets the status. After a final status, later ones are ignored, as the A2A library does. */
   #setStatus(status: TaskStatus | undefined): void {
     if (this.#state !== undefined && ENDS[this.#state] !== undefined) return
     this.#state = stateName(status?.state)
@@ -97,12 +97,12 @@ export class Answer {
       })
   }
 
-  /** True while the task is not finished, so that the client has no answer yet. */
+  /** True while the task is unfinished. The client then still waits for the answer. */
   get isOpen(): boolean {
     return !this.#isMessage && this.#ended === undefined && !WAITING.has(this.#state ?? '')
   }
 
-  /** Id of the task that the agent created for the message. undefined: it created no task. */
+  /** Id of the task that the agent created for the message, or undefined if the agent created no task. */
   get task(): string | undefined {
     return this.#task
   }
@@ -119,7 +119,7 @@ export class Answer {
       ...(this.#parts.length > 0 && { message: this.#parts }),
     }
     const isAnswered = this.#isMessage || this.#state !== undefined
-    // A message in addition to a task is not the answer.
+    // If the agent created a task, a message is not its whole answer.
     const isWhole = this.#isMessage && this.#state === undefined
     const end = isWhole ? { status: 'ok' as const } : this.#ended
     return {

@@ -18,8 +18,8 @@ import { OpenTasks } from './open-tasks.ts'
 export type RecordCallsOptions = {
   readonly actions?: Actions | undefined
   /**
-   * Source of receipts: each message also carries the receipt of its record. This delays the message, since the
-   * ledger makes one checkpoint per second.
+   * Client that fetches receipts. If it is given, each message also carries the receipt of its record. This delays the
+   * message, since the ledger makes one checkpoint per second.
    */
   readonly receipts?: Tallystick | undefined
 }
@@ -31,9 +31,9 @@ const FRAMEWORK = 'a2a-js'
  *
  *     const factory = new ClientFactory(recordCalls())
  *
- * `receipts`: see RecordCallsOptions. Returns `options` with transports that record: interceptors would not do,
- * because the library does not report failed requests to them. With `failClosed` sending throws NotRecordedError
- * instead of sending unrecorded.
+ * `receipts`: see RecordCallsOptions. Returns `options` with transports that record. Interceptors cannot record every
+ * outcome, because the library does not report failed requests to them. With `failClosed`, sending throws
+ * NotRecordedError if the message cannot be recorded.
  */
 export function recordCalls(
   { actions = new Actions(), receipts }: RecordCallsOptions = {},
@@ -87,7 +87,10 @@ class Recorder {
     })
   }
 
-  /** Begins the action of a message. Throws NotRecordedError with `failClosed` if the ledger does not record it. */
+  /**
+   * Begins the action of a message. With `failClosed`, throws NotRecordedError if the ledger does not record the
+   * action.
+   */
   async #begin(
     request: SendMessageRequest,
     options: RequestOptions | undefined,
@@ -141,7 +144,7 @@ async function* stream(
     action.end({ ...answer.outcome, status: statusOfThrown(error), error })
     throw error
   } finally {
-    // Ends the action also if the reader stops, or if the stream ends before the task.
+    // This also runs if the caller stops reading, or if the stream ends before the task.
     action.end(answer.outcome)
   }
 }

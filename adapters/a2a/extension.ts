@@ -4,19 +4,22 @@ import { type Action, TRACEPARENT } from '@tallystick/sdk/actions'
 /** URI of the extension in agent cards, in messages and in `A2A-Extensions`. */
 export const EXTENSION = 'https://tallystick.dev/a2a/record/v1'
 
-/** Data of the extension, in a message's metadata under its URI: where the sender recorded the message. */
+/**
+ * Data of the extension, which a message's metadata contains under the URI of the extension. It says where the sender
+ * recorded the message.
+ */
 export type Carried = {
-  /** Id of the record in the sender's ledger. Absent if the ledger did not have the record in time. */
+  /** Id of the record in the sender's ledger. Absent if the ledger did not store the record in time. */
   readonly record?: string
-  /** W3C Trace Context of that record. The records of both sides have the same trace id. */
+  /** W3C Trace Context of the sender's record. The records of sender and receiver have the same trace id. */
   readonly traceparent?: string
   /** Base64 of the record's entry with its COSE receipt, for `verify.receipt`. */
   readonly receipt?: string
 }
 
 /**
- * Returns the extension for `capabilities.extensions` of an agent card. It states that the agent records its calls
- * and names the records.
+ * Returns the extension for `capabilities.extensions` of an agent card. It states that the agent records its calls and
+ * sends the ids of the records.
  */
 export function agentExtension(): AgentExtension {
   return {
@@ -27,7 +30,7 @@ export function agentExtension(): AgentExtension {
   }
 }
 
-/** Returns the message with the data added. */
+/** Returns the message with `carried` added to its metadata. */
 export function carry(message: Message, carried: Carried): Message {
   const extensions = [...new Set([...message.extensions, EXTENSION])]
   return { ...message, extensions, metadata: { ...message.metadata, [EXTENSION]: carried } }
@@ -37,8 +40,8 @@ const RECORD = /^rec_[0-9a-z]{26}$/
 const RECEIPT_CHARS_MAX = 64 * 1024
 
 /**
- * Returns the valid parts of the extension data of a message. The sender only claims them: verify the receipt, or
- * read the sender's ledger.
+ * Returns the valid parts of the extension data of a message. They are only claims of the sender. To check them, verify
+ * the receipt or read the sender's ledger.
  */
 export function carriedBy(message: Message | undefined): Carried {
   const found: unknown = message?.metadata?.[EXTENSION]
@@ -51,10 +54,10 @@ export function carriedBy(message: Message | undefined): Carried {
   }
 }
 
-/** After this time a message is sent without the record's id. */
+/** Maximum time in ms that a message waits for its record's id. After this time the message is sent without the id. */
 const RECORD_MS_MAX = 1_000
 
-/** Returns the id of the action's record. null: the ledger did not have the record in time. */
+/** Returns the id of the action's record, or null if the ledger did not store the record in time. */
 export async function recordOf(action: Action): Promise<string | null> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<null>((resolve) => {

@@ -2,10 +2,12 @@ import type { Task } from '@a2a-js/sdk'
 import type { Action } from '@tallystick/sdk/actions'
 import { Answer } from './answer.ts'
 
-/** Most unfinished tasks. Beyond this limit, the actions of the oldest task end as `unknown`. */
+/** Maximum number of unfinished tasks. Beyond this limit, the actions of the oldest task end as `unknown`. */
 const OPEN_TASKS_MAX = 1_000
 
-/** Actions of unfinished tasks. They end when the client polls or subscribes to the task, and gets a final state. */
+/**
+ * Actions of unfinished tasks. An action ends when the client polls or subscribes to the task and gets a final state.
+ */
 export class OpenTasks {
   readonly #actions = new Map<string, { readonly action: Action; readonly answer: Answer }[]>()
 

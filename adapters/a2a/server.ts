@@ -16,14 +16,17 @@ const FRAMEWORK = 'a2a-js'
  *
  *     new DefaultRequestHandler(card, store, recordingExecutor(executor, { name: card.name }))
  *
- * A record names the sender's record if the message carried it. Answers carry the id of the agent's own record. With
- * `failClosed` the executor throws NotRecordedError instead of acting unrecorded.
+ * A record names the sender's record if the message carried its id. Answers carry the id of the agent's own record.
+ * With `failClosed` the executor throws NotRecordedError if the message cannot be recorded, and the agent does not act.
  */
 export function recordingExecutor(
   executor: AgentExecutor,
   { name, actions = new Actions() }: { readonly name: string; readonly actions?: Actions | undefined },
 ): AgentExecutor {
-  /** Unfinished answers by task, because `cancelTask` publishes to another bus. */
+  /**
+   * Maps a task's id to its unfinished answer. `cancelTask` publishes the end of the task to another bus, so it needs
+   * the answer.
+   */
   const running = new Map<string, Answer>()
   return {
     async execute(request, bus) {

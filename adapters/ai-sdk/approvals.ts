@@ -1,6 +1,6 @@
 import type { ModelMessage } from 'ai'
 
-/** A person's answer about a tool call, from the messages of the next generation. */
+/** A person's answer to the approval request for a tool call. It comes with the messages of the next generation. */
 export type ApprovalAnswer = {
   readonly toolCallId: string
   readonly toolName: string
@@ -29,7 +29,8 @@ export function answersIn(messages: readonly ModelMessage[] = []): ApprovalAnswe
     const [call] = calls
     if (call?.type !== 'tool-call') return []
     const { toolCallId, toolName } = call
-    // A request has only an id. If two calls share it, the request may be about either.
+    // An approval request contains only the id of its tool call. If two calls have this id, the requested call is
+    // unknown.
     const input = calls.length === 1 ? call.input : undefined
     return [{ toolCallId, toolName, input, isApproved: approved, reason }]
   })

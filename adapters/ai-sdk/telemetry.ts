@@ -17,18 +17,18 @@ type EventOf<Name extends keyof Telemetry> =
 /** An open generation, embedding or other operation. */
 type Run = {
   readonly action: Action
-  /** The open call of the model. */
+  /** Action of the model call in progress, or null. */
   model: Action | null
-  /** Error that a part of the model's stream reported, in the open call or in the one before. */
+  /** Error that the stream of the current or the last model call reported. null if the stream reported no error. */
   failed: Outcome | null
   /** Open tool calls. The key is the library's call object, because a model may give two calls the same id. */
   readonly tools: Map<object, Action>
   readonly answers: readonly ApprovalAnswer[]
 }
 
-/** Limit of open operations, because some never end. */
+/** Maximum number of open operations. Some operations never end. */
 const RUNS_MAX = 10_000
-/** Operations with several steps. The others call a model once. */
+/** Operations with several steps. Every other operation calls a model once. */
 const AGENTS: readonly string[] = ['ai.generateText', 'ai.streamText']
 
 /**
@@ -36,12 +36,12 @@ const AGENTS: readonly string[] = ['ai.generateText', 'ai.streamText']
  *
  *     registerTelemetry(new TallystickTelemetry())
  *
- * The telemetry never throws, and calls wait for it only with `failClosed`. A tool is then called only when the
+ * The telemetry never throws. Only with `failClosed` a call waits for its record. A tool is then called only when the
  * ledger has the record; otherwise the model gets an error text.
  */
 export class TallystickTelemetry implements Telemetry {
   readonly actions: Actions
-  /** Open operations by id. */
+  /** Maps an operation's id to the open operation. */
   readonly #runs = new Map<string, Run>()
 
   constructor(actions: Actions = new Actions()) {
@@ -93,7 +93,8 @@ export class TallystickTelemetry implements Telemetry {
   }
 
   /**
-   * Observes whether the stream of a model breaks, for which version 7.0 has no callback, or contains an error part.
+   * Observes whether a model's stream breaks or contains an error part. Version 7.0 of the AI SDK has no callback for a
+   * broken stream.
    */
   executeLanguageModelCall: NonNullable<Telemetry['executeLanguageModelCall']> = async ({
     callId,
@@ -173,7 +174,7 @@ export class TallystickTelemetry implements Telemetry {
     const hasError = 'error' in event && event.error !== undefined
     const { model = null, failed = null } = this.#runs.get(event.callId) ?? {}
     const said = hasError ? 'error' : statusOf(finishReason)
-    // The last call is still open, so its stream was cut off.
+    // If the last model call is still open, its stream was cut off.
     const status = said === 'ok' && model !== null ? 'unknown' : said
     this.#end(event.callId, { status, result: text ?? object, attributes, ...failed })
   }
@@ -189,8 +190,8 @@ export class TallystickTelemetry implements Telemetry {
   }
 
   /**
-   * Ends a run and its open parts. If the run failed, its model call gets the same outcome. Other parts are
-   * `unknown`.
+   * Ends an operation and its open calls. If the operation failed, its model call gets the same outcome. Other open
+   * calls end as `unknown`.
    */
   #end(callId: string, outcome: Outcome): void {
     const run = this.#runs.get(callId)
@@ -201,8 +202,8 @@ export class TallystickTelemetry implements Telemetry {
   }
 
   /**
-   * Returns the action of a call, found by the library's object, or by id and input. undefined: two calls have the
-   * same id and input.
+   * Returns the action of a call, found by the library's object, or by id and input. Returns undefined if two calls
+   * have the same id and input.
    */
   #called({ tools }: Run, call: ToolCall): Action | undefined {
     const known = tools.get(call)
@@ -232,8 +233,8 @@ function isOf(one: ToolCall, other: ToolCall): boolean {
 }
 
 /**
- * Returns the status for a finish reason. A failed stream ends with `error`, a cut-off stream with `interrupted`;
- * neither throws.
+ * Returns the status for a finish reason. A failed stream ends with `error`, a cut-off stream with `interrupted`.
+ * Neither of them throws.
  */
 function statusOf(finishReason: string | undefined): 'ok' | 'error' | 'unknown' {
   if (finishReason === 'error') return 'error'
@@ -241,8 +242,8 @@ function statusOf(finishReason: string | undefined): 'ok' | 'error' | 'unknown' 
 }
 
 /**
- * Calls `failed` for each error part of a stream. A finish reason may follow the error, and the library keeps the
- * last one.
+ * Calls `failed` for each error part of a stream. A finish reason may follow the error, and the library stores only the
+ * last reason.
  */
 function observedErrors(failed: (error: unknown) => void): TransformStream {
   return new TransformStream({

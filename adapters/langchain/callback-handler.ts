@@ -10,13 +10,15 @@ import { MARK } from './watch.ts'
 
 const FRAMEWORK = 'langchain-js'
 
-/** An open run of the library, with its action, or the action around it. */
+/** An open run of the library. `action`: the run's own action. If it has none, the action of the run around it. */
 type Run = {
   readonly action: Action | undefined
   readonly isOwn: boolean
-  /** Marks the agent call with `tallystickMiddleware` that contains this run. */
+  /** Identifies the agent call around this run, if that agent uses `tallystickMiddleware`. */
   readonly mark: unknown
-  /** True for the agent's own chains, whose tools and models the middleware records. False for what a tool calls. */
+  /**
+   * True for the chains of an agent whose tools and models the middleware records. False for chains that a tool calls.
+   */
   readonly isOfMiddleware: boolean
   /** A part of this run asked for input. The library then ends the run without an error. */
   isInterrupted?: boolean

@@ -23,13 +23,12 @@ type Run = {
 const FRAMEWORK = 'langchain-js'
 
 /**
- * Returns a middleware that records what a LangChain agent does, as a tree: its run, and its calls of tools and
- * models.
+ * Returns a middleware that records what a LangChain agent does, as a tree: its run, and its calls of tools and models.
  *
  *     createAgent({ model, tools, middleware: [tallystickMiddleware()] })
  *
- * Put it first, so that it sees what the other middleware decide. Calls wait for it only with `failClosed`. A tool is
- * then called only when the ledger has the record; otherwise the model gets an error text.
+ * Put this middleware first, so that it sees what the other middleware decide. Only with `failClosed` a call waits for
+ * its record. A tool is then called only when the ledger has the record; otherwise the model gets an error text.
  */
 export function tallystickMiddleware({
   actions = new Actions(),
@@ -66,8 +65,8 @@ export function tallystickMiddleware({
   }
 
   /**
-   * Calls `perform` and records how it ended. `isBegun`: returns whether the tool itself was called, because an inner
-   * middleware may answer instead.
+   * Calls `perform` and records how it ended. `isBegun` returns whether the tool itself was called: an inner middleware
+   * may have answered instead of the tool.
    */
   const recordCall = async <Answer>(
     action: Action,
@@ -92,7 +91,7 @@ export function tallystickMiddleware({
     }
   }
 
-  /** Returns the run in a hook's state. The watch of the current call will end this run. */
+  /** Returns the run that a hook's state names. Also sets it as the run that the watch of the current call will end. */
   const runOf = ({ _tallystickRun: id }: { _tallystickRun?: string | undefined }): Run | undefined => {
     const run = runs.find(id)
     const watch = currentWatch(isOurs)
@@ -115,7 +114,7 @@ export function tallystickMiddleware({
       const run = { action, runtime, recordedCalls: new Set<string>() }
       runs.add(action.handle, run)
       runOf({ _tallystickRun: action.handle })
-      // The library has no callback for a stream whose reader stopped.
+      // The library has no callback for a stream whose reader stops.
       runtime.signal?.addEventListener('abort', () => end(run, { status: 'unknown' }), { once: true })
       return { _tallystickRun: action.handle }
     },
@@ -155,8 +154,8 @@ export function tallystickMiddleware({
       recordDenied(run, state.messages)
       const watch = currentWatch(isOurs)
       if (watch) watch.isAfterAgent = true
-      // With a watch the run ends later, because another middleware may still throw. A direct call of the agent's
-      // graph has no watch.
+      // If the call is watched, the watch ends the run later, because another middleware may still throw. A direct call
+      // of the agent's graph is not watched.
       else end(run, { status: 'ok', result: state.messages.at(-1)?.content })
     },
   })
@@ -181,7 +180,7 @@ class RunWatch implements Watch {
   ended(outputs: unknown): void {
     const { messages = [] } = Object(outputs) as { messages?: readonly BaseMessage[] }
     if (!this.run) return
-    // The run may wait for a person's answer. Another call then continues it.
+    // The run may wait for a person's answer. If so, another call continues the run.
     if (!this.hasHandlers && !this.isAfterAgent) return
     this.#recordDenied(this.run, messages)
     this.end(this.run, { status: 'ok', result: messages.at(-1)?.content })

@@ -1,9 +1,9 @@
 import { type Action, type Outcome, outcomeOfThrown } from '@tallystick/sdk/actions'
 
-/** Limit of open runs, because some never end. */
+/** Maximum number of open runs. Some runs never end. */
 const RUNS_MAX = 10_000
 
-/** Open runs by id. Above the limit the oldest are forgotten. */
+/** Maps a run's id to the open run. Above the limit the oldest runs are removed. */
 export class Runs<Run> {
   readonly #runs = new Map<string, Run>()
 
@@ -37,14 +37,17 @@ export function endThrown(action: Action | undefined, error: unknown): void {
   action?.end(outcomeOfThrow(error))
 }
 
-/** Returns whether this is the library's error for an aborted call, whatever the signal's reason is. */
+/**
+ * Returns whether the error is the library's error for an aborted call. Its text does not depend on the signal's
+ * reason.
+ */
 function isAbort(error: unknown): boolean {
   return error instanceof Error && /^Abort(ed)?$/.test(error.message)
 }
 
 /**
- * Returns the outcome for a thrown error. `signal`: of the throwing call. An aborted call throws the signal's reason,
- * which may be any error.
+ * Returns the outcome for a thrown error. `signal`: the abort signal of the call that threw. An aborted call throws the
+ * signal's reason, which may be any error.
  */
 export function outcomeOfThrow(error: unknown, signal?: AbortSignal): Outcome {
   const isStopped = signal?.aborted === true && error === signal.reason

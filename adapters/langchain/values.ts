@@ -2,8 +2,8 @@ import { AIMessage, type BaseMessage, ToolMessage } from '@langchain/core/messag
 import type { Outcome } from '@tallystick/sdk/actions'
 
 /**
- * Returns the outcome for a tool's answer: `error` if any of its messages is an error, also in a command to the
- * graph. A command itself is not recorded as a result.
+ * Returns the outcome for a tool's answer. It is `error` if any message in the answer is an error. This includes
+ * messages in a command to the graph. The command itself is not recorded as a result.
  */
 export function outcomeOfTool(answer: unknown): Outcome {
   const failed = toolMessages(answer).find(({ status }) => status === 'error')
@@ -20,7 +20,7 @@ function toolMessages(answer: unknown): ToolMessage[] {
     .filter((part) => ToolMessage.isInstance(part))
 }
 
-/** The library's own check, whose package is not a dependency of this one. */
+/** Makes the same check as LangGraph, whose package is not a dependency of this adapter. */
 function isCommand(value: unknown): value is { readonly update?: unknown } {
   return typeof value === 'object' && value !== null && 'lg_name' in value && value.lg_name === 'Command'
 }

@@ -9,15 +9,19 @@ import { currentAction } from '../shared/current.ts'
 import { isInterrupt } from './runs.ts'
 
 /**
- * Callbacks for the end of an agent's call. A middleware has no hook for an end by a limit or by another middleware.
+ * Callbacks for the end of an agent's call. A middleware has no hook for a call that a limit or another middleware
+ * ends.
  */
 export type Watch = {
-  /** Not called if the call asked for input, because another call continues with the answer. */
+  /**
+   * Called with the outputs when the call has ended. Not called if the call asked for input, because another call will
+   * continue with the answer.
+   */
   ended(outputs: unknown): void
   failed(error: unknown, signal: AbortSignal | undefined): void
   /** True if the handler is called for runs below the agent. Another library may have removed the handler there. */
   hasHandlers: boolean
-  /** Actions in which a tool, or a runnable in its place, has begun. */
+  /** Actions for which a tool, or a runnable that replaces the tool, was called. */
   readonly begun: WeakSet<Action>
 }
 

@@ -3,7 +3,10 @@ import type { Action, Outcome } from '@tallystick/sdk/actions'
 
 /** A trace or a span that has begun. */
 export type Node = {
-  /** null: the span is not an action. Its parts belong to the action around it. */
+  /**
+   * Action of the span, or null if the span is not an action. Actions inside a span without an action belong to the
+   * nearest action around that span.
+   */
   action: Action | null
   readonly above: Node | null
   /** Name of the acting agent. */
@@ -12,17 +15,17 @@ export type Node = {
   isDenied: boolean
   /** True after a guarded tool has returned. */
   hasReturned: boolean
-  /** Status of the action's outcome. null: the action is open. */
+  /** Status of the action's outcome, or null while the action is open. */
   ended: Outcome['status'] | null
-  /** For a model call: the answer requests a tool of this process. */
+  /** True for a model call whose answer requests a tool of this process. */
   requestsTool: boolean
   /** The last tool, model or hand-over that began in this span or trace. */
   last: Node | null
-  /** For a trace: the outcome of its last run, if that run failed. */
+  /** For a trace: outcome of its last run if that run failed, otherwise null. */
   failed: Outcome | null
 }
 
-/** Limit of stored traces and spans, because some never end. */
+/** Maximum number of stored traces and spans. Some of them never end. */
 const NODES_MAX = 10_000
 
 const FRAMES: readonly string[] = ['agent', 'guardrail', 'task', 'turn', 'custom']
@@ -36,8 +39,8 @@ export function hasStopped({ last }: Node): boolean {
 }
 
 /**
- * Open spans and traces by id. A trace stays after its end, because a run that waited for a person continues in it
- * without another start. Above the limit the oldest are removed.
+ * Maps the id of a span or a trace to its node. A trace stays after its end: if its run waited for a person, the run
+ * continues in the trace without a new start. Above the limit the oldest nodes are removed.
  */
 export class Runs {
   readonly #nodes = new Map<string, Node>()
@@ -80,7 +83,7 @@ export class Runs {
   }
 }
 
-/** Returns the parent action for a part of this node. undefined: no node around the part is an action. */
+/** Returns the action of this node or of the nearest node around it. Returns undefined if none of them is an action. */
 export function actionAround(node: Node | null): Action | undefined {
   for (let found = node; found !== null; found = found.above) if (found.action !== null) return found.action
   return undefined

@@ -4,7 +4,9 @@ import { hasStopped, type Node } from './runs.ts'
 
 type Described = Pick<Call, 'kind' | 'name' | 'server' | 'arguments' | 'attributes'>
 
-/** Describes an action that begins with its span, which has its name at the start. null: the name is not known yet. */
+/**
+ * Describes an action at the start of its span. Returns null for kinds of spans whose name is not known at the start.
+ */
 export function describeStart(data: SpanData): Described | null {
   switch (data.type) {
     case 'agent':
@@ -19,9 +21,8 @@ export function describeStart(data: SpanData): Described | null {
 }
 
 /**
- * Describes an action that is recorded at the end of its span, because only then its name is known. `hasAnswer`:
- * false if the span ended without an answer, because its reader stopped. null: the span is not an action, but
- * contains others.
+ * Describes an action that is recorded at the end of its span, because only then its name is known. `hasAnswer`: false
+ * if the span ended without an answer because its reader stopped. Returns null if the span only contains other actions.
  */
 export function describeEnd(
   data: SpanData,
@@ -123,12 +124,15 @@ export function requestsTool(result: unknown): boolean {
 
 const CALLED_HERE: readonly string[] = ['function_call', 'computer_call', 'shell_call', 'apply_patch_call']
 
-/** Returns whether a person rejected the call. The library reports it only by this text. */
+/** Returns whether a person rejected the call. The library reports a rejection only by the text of the error. */
 export function isRejected({ error }: Span<SpanData>): boolean {
   return /manually rejected by user/.test(`${error?.data?.['error']}`)
 }
 
-/** Returns the thrown error if the library stored it. By default it stores neither type nor text. */
+/**
+ * Returns the thrown error if the library stored it. By default the library stores neither the type nor the text of an
+ * error.
+ */
 export function errorOf({ message, data }: NonNullable<Span<SpanData>['error']>): Error | string {
   const thrown = data?.['error']
   if (typeof thrown !== 'string') return message

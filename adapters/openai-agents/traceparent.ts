@@ -2,7 +2,7 @@ const TRACE_ID = /^trace_([0-9a-f]{32})$/
 
 /**
  * Returns the W3C Trace Context of a trace id, by which all records of the trace are found (`GET
- * /v1/records?traceId=`). undefined: the id has another form.
+ * /v1/records?traceId=`). Returns undefined if the id does not have the library's form.
  */
 export function traceparentOf(traceId: string): string | undefined {
   const id = TRACE_ID.exec(traceId)?.[1]

@@ -17,7 +17,7 @@ import { traceparentOf } from './traceparent.ts'
 
 const FRAMEWORK = 'openai-agents-js'
 const FLUSH_MS_MAX = 30_000
-/** Interval of checks of open traces, because the library has no callback for a run that threw. */
+/** Interval in ms between checks of open traces. The library has no callback for a run that threw. */
 const THROWN_MS = 250
 
 /**
@@ -31,7 +31,7 @@ const THROWN_MS = 250
 export class TallystickTracingProcessor implements TracingProcessor {
   readonly actions: Actions
   readonly #runs = new Runs()
-  /** Open traces, each with a function that returns whether its run continues. */
+  /** Maps an open trace to a function that returns whether the run of the trace continues. */
   readonly #open = new Map<Trace, () => boolean>()
   #timer: NodeJS.Timeout | undefined
 
@@ -80,8 +80,8 @@ export class TallystickTracingProcessor implements TracingProcessor {
   }
 
   async onSpanStart(span: Span<SpanData>): Promise<void> {
-    // The library sets a tool's input only after this callback, and the call of a guarded tool is known only then
-    // too.
+    // The action of a tool begins a little later. The library sets the tool's input only after this callback, and a
+    // guarded tool gets its call's id only then.
     if (span.spanData.type !== 'function') this.#begin(span)
     else queueMicrotask(() => span.endedAt === null && this.#begin(span))
   }
@@ -105,8 +105,8 @@ export class TallystickTracingProcessor implements TracingProcessor {
   }
 
   /**
-   * Waits for open traces for half of `timeoutMs`, and then ends them as `unknown`. With a spool, records not sent
-   * within `timeoutMs` stay there. Never throws.
+   * Waits for open traces for half of `timeoutMs`, and then ends them as `unknown`. With a spool, records that are not
+   * sent within `timeoutMs` stay in the spool. Never throws.
    */
   async shutdown(timeoutMs: number = FLUSH_MS_MAX): Promise<void> {
     this.#endThrown()
@@ -114,7 +114,7 @@ export class TallystickTracingProcessor implements TracingProcessor {
   }
 
   /**
-   * Adds a guardrail to a tool as its first one, and returns the tool.
+   * Adds a guardrail to a tool as its first guardrail, and returns the tool.
    *
    * The guardrail records the call with its id, and the decisions of the other guardrails. With `failClosed` the tool
    * is called only when the ledger has the record. Otherwise the model gets an error text.
@@ -156,7 +156,9 @@ export class TallystickTracingProcessor implements TracingProcessor {
     },
   }
 
-  /** Tracing is off, so nothing can be recorded. With `failClosed` the tool must not run. */
+  /**
+   * Handles a call without a span: tracing is off, so nothing can be recorded. With `failClosed` the tool must not run.
+   */
   #withoutSpan(): Awaited<ReturnType<ToolInputGuardrailDefinition['run']>> {
     if (this.actions.toldFirst !== 'held') return ALLOW
     const message = 'the tool was not called, because its call cannot be recorded: tracing is disabled'

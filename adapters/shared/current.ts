@@ -5,8 +5,8 @@ const KEY = Symbol.for('tallystick.action')
 const global = globalThis as { [KEY]?: AsyncLocalStorage<Action> }
 
 /**
- * The running action, which is the parent of actions in it, also across frameworks. One instance for all adapters,
- * since each contains a copy of this module.
+ * The running action. It is the parent of actions that begin inside it, also in another framework. All adapters share
+ * one instance, although each contains a copy of this module.
  */
 export const currentAction = global[KEY] ?? new AsyncLocalStorage<Action>()
 global[KEY] = currentAction

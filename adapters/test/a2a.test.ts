@@ -113,18 +113,21 @@ test('agents that speak A2A', async (t) => {
   const ours = await openLedger(t, { hasWorker: true })
   const theirs = await openLedger(t)
   const actions = ours.actions()
-  // Ensures that each record is in the ledger before its message, however slow the machine is.
+  // Each message waits for its record, however slow the machine is.
   const held = { failClosed: true, holdMsMax: 60_000 }
   const seller = theirs.actions(held)
   const connect = (options: RecordCallsOptions) =>
     new ClientFactory(recordCalls(options)).createFromAgentCard(cardOf(url))
   const ask = async (text: string, options: RecordCallsOptions = { actions }) =>
     (await connect(options)).sendMessage(requestOf(text))
-  /** Repeats the message. For `ask …` it first asks itself, as another agent. */
+  /**
+   * Answers with the text of the message. For `ask …` the agent first sends itself a message, as if another agent did.
+   */
   const executor = answering((text) => ask(text, { actions: seller }))
   const url = await startAgent(t, (card) => recordingExecutor(executor, { name: card.name, actions: seller }))
   const trees = async () => {
-    // If a client has stopped, its agent records the end later. The ledger must not grow during the verification.
+    // If a client stopped reading, its agent still runs and records the end later. The ledger must not grow during the
+    // verification.
     await executor.settled()
     await Promise.all([actions.flush(), seller.flush()])
     return [await ours.tree(), await theirs.tree()]

@@ -65,7 +65,7 @@ function casesOf(isMiddleware: boolean): Record<string, Happens> {
         if (isLeft) break
     }
   const tells = (execute: Setting['execute']) => invoke({ execute: execute! })
-  /** The first tool waits, and others return. */
+  /** The first tool waits. All other tools return. */
   const cancelled =
     (ids = ['1'], reason?: Error): Happens =>
     (actions) => {
@@ -153,7 +153,7 @@ function casesOf(isMiddleware: boolean): Record<string, Happens> {
   const reason = new TypeError('the user pressed stop')
   return {
     ...both,
-    // The callback handler does not get the signal.
+    // These cases are only for the middleware, because the callback handler does not get the abort signal.
     'cancelled-during:with a reason': cancelled(['1'], reason),
     'run-cancelled:with a reason': cancelled(['1', '2'], reason),
     'returns:handlers are taken away': withoutHandlers(tells(() => 'done')),
@@ -169,7 +169,10 @@ function casesOf(isMiddleware: boolean): Record<string, Happens> {
   }
 }
 
-/** Simulates the instrumentation of OpenLLMetry (0.27), whose handler replaces all others below each root. */
+/**
+ * Simulates the instrumentation of OpenLLMetry (0.27), whose handler replaces all other handlers of the runs below a
+ * root run.
+ */
 function withoutHandlers(happens: Happens): Happens {
   return async (actions) => {
     const managers = CallbackManager as unknown as { _configureSync: (...args: unknown[]) => unknown }

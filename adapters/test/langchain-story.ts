@@ -12,7 +12,10 @@ import { openLedger } from './ledger.ts'
 
 /* Tests for any version of LangChain. The importing file decides which version `langchain` is. */
 
-/** `isOldest`: that version ends the run after a person's denial, and passes no thread to a middleware. */
+/**
+ * Tests one version. `isOldest`: true for the oldest supported version, which ends the run after a person's denial and
+ * passes no thread to a middleware.
+ */
 export function testAgents(name: string, isOldest: boolean): void {
   test(name, async (t) => {
     const ledger = await openLedger(t)
@@ -42,7 +45,7 @@ export function testAgents(name: string, isOldest: boolean): void {
         }
       },
     })
-    // Its types use zod 3, for which this project's compiler options are too strict.
+    // The types of this middleware use zod 3, which does not compile with this project's strict options.
     const asking = humanInTheLoopMiddleware({
       interruptOn: { look_up: { allowedDecisions: ['approve', 'reject'] } },
     } as never) as never

@@ -37,7 +37,7 @@ type Found = any
 export async function openLedger(t: Test, { hasWorker = false } = {}): Promise<TestLedger> {
   const opened: Actions[] = []
   t.after(async () => {
-    // Records that are not sent by then belong to a failed test.
+    // Errors are ignored: if records are still not sent, the test has failed already.
     for (const actions of opened) await actions.close({ timeoutMs: CLOSE_MS_MAX }).catch(() => {})
   })
   const app = await buildTestApp(t)

@@ -200,7 +200,7 @@ function fake(...answers: ScriptedModelInput[]): ScriptedModel {
 class TracedModel extends ScriptedModel {
   readonly #told: unknown[] | undefined
 
-  /** `told`: the answer in the form that its span has. */
+  /** `told`: output that the span of each answer gets, in place of the answer itself. */
   constructor(answers: ScriptedModelInput[], told?: unknown[]) {
     super(answers)
     this.#told = told

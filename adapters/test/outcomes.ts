@@ -14,8 +14,8 @@ export type Happens = (actions: Actions) => unknown
 const UNTIL_CLOSE = ['closed-while-open', 'run-stream-abandoned']
 
 /**
- * Runs all cases that docs/reference/outcomes.md lists for this adapter, and compares their statuses. A name may have
- * a variant after a colon.
+ * Runs all cases that docs/reference/outcomes.md lists for this adapter, and compares their statuses. The name of a
+ * case may end with a colon and a variant.
  */
 export async function testOutcomes(
   t: Test,

@@ -1,10 +1,10 @@
 import type { DrivenRound, Findings, K6Options, K6Run, Running, Scenario } from './types.ts'
 
-/** A rate counts as sustained if its p99 is at most this. */
+/** Maximum p99 latency in ms of a rate that counts as sustained. */
 const P99_MS_MAX = 250
 /**
- * Share of the offered rate that must be achieved. Below 1, because arrivals at the edges of a step are counted on
- * one side only.
+ * Minimum share of the offered rate that must be achieved. It is below 1, because some arrivals at the start and end of
+ * a step are not counted.
  */
 const ACHIEVED_SHARE_MIN = 0.97
 const FIRST_RATE = { short: 100, full: 1_000 }
@@ -14,7 +14,8 @@ const COARSE_STEP = 1.5
 const FINE_STEP = 1.1
 
 /**
- * Runs one ramp. With `--peak max` it finds the ceiling by steps of constant rate, and then offers twice the ceiling.
+ * Runs one ramp of rising load. With `--peak max` it instead finds the ceiling by steps of constant rate, and then
+ * offers twice the ceiling.
  */
 export const notarizeRamp = {
   secondsMax: { short: 120, full: 600 },
@@ -50,7 +51,10 @@ async function driveToCeiling(running: Running): Promise<K6Run[]> {
   return [warmUp, ...steps, above]
 }
 
-/** Raises a constant rate in coarse steps, then in finer steps between the last two, until a rate is not sustained. */
+/**
+ * Raises a constant rate until a rate is not sustained: first in coarse steps, then in finer steps from the last
+ * sustained rate. Returns all steps.
+ */
 async function findCeiling(running: Running): Promise<K6Run[]> {
   const { profile } = running.options
   const steps: K6Run[] = []
@@ -72,7 +76,6 @@ function offer(running: Running, rate: number, title: string): Promise<K6Run> {
   return running.runScript(title, { RATE: String(rate), SECONDS: seconds, SEARCHING: '1' })
 }
 
-/** Exported for its test. */
 export function isSustained({ summary }: Pick<K6Run, 'summary'>): boolean {
   const { rate = null, p99 = null } = summary.figures
   const { dropped, refused, peakPerSecond } = summary.extras as Record<string, number>
@@ -121,7 +124,10 @@ function describeRamp(rounds: readonly DrivenRound[], { peak }: K6Options): Find
   }
 }
 
-/** Returns the rate of a ramp that reached its end without refusals: a lower bound of the ceiling. */
+/**
+ * Returns the final rate of a ramp that reached its end without refusals. This rate is a lower bound of the ceiling.
+ * Returns null for any other ramp.
+ */
 function sustainedPeak(run: K6Run): number | null {
   const { dropped, refused } = run.summary.extras
   return dropped === 0 && refused === 0 ? rateOf(run) : null

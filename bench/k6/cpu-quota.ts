@@ -2,7 +2,10 @@ import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export type CpuQuota = {
-  /** Number of periods since the limit was set, and of periods in which the process reached it. */
+  /**
+   * Returns the number of scheduler periods since the limit was set, and of periods in which the process reached the
+   * limit.
+   */
   read(): Throttling
   release(): void
 }
@@ -14,8 +17,8 @@ const MOUNT = '/sys/fs/cgroup/cpu'
 const PERIOD_MICROS = 100_000
 
 /**
- * Limits all threads of a process together to one CPU, as a container limit does. null: this system does not allow
- * it.
+ * Limits all threads of a process together to one CPU, as a container limit does. Returns null if this system does not
+ * allow it.
  */
 export function limitToOneCpu(pid: number): CpuQuota | null {
   const parent = findGroup(pid)
@@ -39,7 +42,10 @@ export function limitToOneCpu(pid: number): CpuQuota | null {
   }
 }
 
-/** cgroups(7), /proc/<pid>/cgroup: `1:cpu,cpuacct:/some/group`. */
+/**
+ * Returns the process's cgroup folder for CPU, from a line of /proc/<pid>/cgroup (cgroups(7)):
+ * `1:cpu,cpuacct:/some/group`.
+ */
 function findGroup(pid: number): string | null {
   try {
     const lines = readFileSync(`/proc/${pid}/cgroup`, 'latin1').split('\n')
@@ -59,7 +65,10 @@ function write(group: string, file: string, value: number): void {
   writeFileSync(join(group, file), String(value))
 }
 
-/** Moves the process back: a group can only be removed when it is empty. A process that has ended is in no group. */
+/**
+ * Moves the process back to its parent group, because a group can only be removed when it is empty. Does nothing for a
+ * process that has ended.
+ */
 function moveBack(parent: string, pid: number): void {
   try {
     write(parent, 'cgroup.procs', pid)

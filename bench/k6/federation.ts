@@ -3,7 +3,7 @@ import { countFaults, countOffers, countShared, type LedgerIn, listReceived } fr
 import { runVerify } from '../watch/audit.ts'
 import type { DrivenRound, Findings, K6Run, Running, Scenario } from './types.ts'
 
-/** Whether both chains agree, and the lag of entries between them. */
+/** Result of the comparison of both chains, with the lag of entries between them. */
 export type Exchanged = {
   readonly shared: number
   readonly received: number
@@ -35,7 +35,8 @@ function findDifferences(rounds: readonly DrivenRound[]): Findings {
 }
 
 /**
- * Compares the two ledgers that the script peered. `afterEntries`: the lag leaves out this many entries of the home.
+ * Compares the chains of the two ledgers between which the script made a peering. `afterEntries`: number of first
+ * entries that do not count for the lag.
  */
 export async function compareChains(
   { database, guest }: Pick<Running, 'database' | 'guest'>,
@@ -54,7 +55,7 @@ export async function compareChains(
     if (found !== wanted) faults.push(`${what}: ${found}, expected ${wanted}`)
   }
   expect('entries of the home that the guest has received', atGuest.length, shared)
-  // One received entry is no offer: the guest's half of the handshake.
+  // One received entry is not an offer, but the guest's half of the handshake.
   expect('offers that the home has received', atHome.length - 1, offers)
   expect('open offers', open, 0)
   for (const received of [atGuest, atHome])

@@ -6,12 +6,15 @@ export function formatValue(value: number): string {
 }
 
 /**
- * `not tried`: the run did not offer enough load to judge the goal. null: there is no goal. An unmet goal is reported
- * and fails no run.
+ * `not tried`: the run did not offer enough load to judge the goal. null: there is no goal. A goal that is not met is
+ * reported, but the run does not fail.
  */
 export type GoalVerdict = 'met' | 'not met' | 'not tried' | null
 
-/** `tried`: the highest value that the run could reach, if it is limited. */
+/**
+ * Returns whether a value meets its goal. `tried`: highest value that the settings of the run allow. By default they
+ * allow any value.
+ */
 export function judgeGoal(
   goal: Goal | undefined,
   value: number | null | undefined,
@@ -22,7 +25,7 @@ export function judgeGoal(
 ): GoalVerdict {
   if (goal === undefined) return null
   const { atLeast = Number.NEGATIVE_INFINITY, atMost = Number.POSITIVE_INFINITY } = goal
-  // A few seconds at a low rate say nothing about rates and latencies. They are enough for a goal of no errors.
+  // A few seconds at a low rate cannot judge rates and latencies. They can judge a goal of no errors.
   const isTried = tried >= atLeast && (profile === 'full' || atMost === 0)
   if (!isTried || value === null || value === undefined) return 'not tried'
   return value >= atLeast && value <= atMost ? 'met' : 'not met'

@@ -16,12 +16,12 @@ type K6Plan = {
   readonly env: Readonly<Record<string, string>>
   readonly everySeconds: number
   readonly secondsMax: number
-  /** Folder for a copy of k6's output; null: the output is deleted. */
+  /** Folder for a copy of k6's output, or null to delete the output. */
   readonly keepDir: string | null
   readonly onStart: (pid: number) => void
 }
 
-/** Runs a script once. Throws if k6 leaves no result: `setup` threw, or the script does not parse. */
+/** Runs a script once. Throws if k6 leaves no result, because `setup` threw or the script does not parse. */
 export async function runK6(plan: K6Plan): Promise<K6Result> {
   const dir = plan.keepDir ?? mkdtempSync(join(tmpdir(), 'tallystick-k6-'))
   const summaryPath = join(dir, `${plan.script}-summary.json`)

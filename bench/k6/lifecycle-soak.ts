@@ -4,8 +4,8 @@ import { compareChains, type Exchanged } from './federation.ts'
 import type { DrivenRound, Findings, K6Run, Running, Scenario } from './types.ts'
 
 /**
- * Audits more than the other scripts: each record has the expected state, was delivered, verified and judged once,
- * and the chains of the two organisations agree.
+ * Audits more than the other scripts do. Each record must have the expected state and must be delivered, verified and
+ * judged exactly once. The chains of the two organisations must agree.
  */
 export const lifecycleSoak = {
   rounds: ({ servers }) => [{ name: '', servers: servers ?? 1, drive: driveAndAudit }],
@@ -35,7 +35,8 @@ function findLifecycleFaults(rounds: readonly DrivenRound[]): Findings {
 }
 
 /**
- * Compares states. A lifecycle that clients saw complete is accepted or rejected; every other lifecycle was given up.
+ * Compares the states of records with the clients' counts. Returns the faults. Each record that a client saw judged
+ * must be accepted or rejected. There must be no records in addition to these and the records that clients gave up.
  */
 export function compareLifecycles(
   { states, notOnce }: FoundLedger,

@@ -3,14 +3,17 @@ import type { K6Run } from './types.ts'
 
 type LoadWindow = {
   readonly cores: CpuUse
-  /** CPU microseconds per record, at the script's `rate`. */
+  /** CPU microseconds per record of each process, at the script's `rate`. */
   readonly microsPerRecord: Readonly<Record<string, number>>
 }
 
-/** k6 needs about this long to read a script and run its setup. */
+/** Approximate time in ms that k6 needs to read a script and run its setup. */
 const START_MS = 1_500
 
-/** Measures the time after the warm-up. The script's own `warmUpSeconds` and `seconds` give its start and length. */
+/**
+ * Returns the CPU use after the warm-up. The script's own `warmUpSeconds` and `seconds` give the start and the length
+ * of that time.
+ */
 export function measureWindow({
   samples,
   cpu,
@@ -18,7 +21,7 @@ export function measureWindow({
 }: Pick<K6Run, 'samples' | 'cpu' | 'summary'>): LoadWindow {
   const { warmUpSeconds = 0, seconds = 0 } = summary.extras as Record<string, number>
   const fromMs = START_MS + warmUpSeconds * 1000
-  // A sample covers the second before it.
+  // A sample contains the CPU use of the second before `atMs`.
   const inside = samples.filter(({ atMs }) => atMs >= fromMs + 1_000 && atMs <= fromMs + seconds * 1000 - 500)
   const cores = inside.length === 0 ? cpu : mean(inside.map((sample) => sample.cores))
   const rate = summary.figures['rate'] ?? 0
@@ -29,7 +32,7 @@ export function measureWindow({
   return { cores, microsPerRecord: Object.fromEntries(perRecord) }
 }
 
-/** Returns whether this is an API process by its name in round.ts: `API`, or `API 2` of several. */
+/** Returns whether a process name from round.ts is that of an API process: `API`, or `API 2` if there are several. */
 export function isServer(name: string): boolean {
   return /^API( \d+)?$/.test(name)
 }

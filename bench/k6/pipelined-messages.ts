@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { isServer, measureWindow } from './load-window.ts'
 import type { DrivenRound, Findings, Scenario } from './types.ts'
 
-/** Adds the CPU and the memory of the server, which were published with the rate. */
+/** Adds CPU and memory of the server to the figures. The figures published elsewhere also contain them. */
 export const pipelinedMessages = {
   secondsMax: { short: 180, full: 900 },
   combine: addServer,

@@ -27,7 +27,10 @@ export function printReport(report: K6Report): void {
   for (const fault of report.faults) console.log(`FAULT ${fault}`)
 }
 
-/** Returns the rows for console and docs: published elsewhere, measured here, by our generator, and the goal. */
+/**
+ * Returns the table rows for console and docs. Each row has a figure that others published, our figures by k6 and by
+ * our own generator, and the goal.
+ */
 export function rowsOf({ published, figures, extras, rounds, options }: Tabled): string[][] {
   const rows = published.figures.filter(({ id, goal }) => figures[id] !== undefined || goal !== undefined)
   const tried = (extras['tried'] ?? {}) as Readonly<Record<string, number>>
@@ -52,8 +55,8 @@ type Tabled = Pick<K6Report, 'published' | 'figures' | 'extras'> & {
 }
 
 /**
- * Describes the cores that k6 used, and all cores in use, over all runs. On this machine, the server could not use
- * the cores that k6 used.
+ * Describes the cores that k6 used, out of all cores in use, as a mean over all runs. The server could not use the
+ * cores that k6 used on the same machine.
  */
 function describeK6Cores(rounds: Tabled['rounds']): string {
   const runs = rounds.flatMap((round) => round.runs)

@@ -5,8 +5,8 @@ import { isServer, measureWindow } from './load-window.ts'
 import type { DrivenRound, Findings, K6Run, Round, Running, Scenario } from './types.ts'
 
 /**
- * Runs 1, 2 and 3 API processes on one database, each limited to one CPU by a quota, as a container would be. Where
- * the machine has fewer cores than all parts could use, the machine is the limit, and the figures say so.
+ * Runs 1, 2 and 3 API processes on one database. A quota limits each process to one CPU, as a container would. If the
+ * machine has too few cores for all processes, the machine is the limit, and the figures report that.
  */
 export const replicas = {
   rounds: ({ servers }) => (servers === null ? [1, 2, 3] : [servers]).map(makeRound),
@@ -45,14 +45,14 @@ function throttledShare(quota: CpuQuota): number {
   return periods === 0 ? 0 : (100 * throttledPeriods) / periods
 }
 
-/** Share of a resource that counts as fully used: the scheduler leaves the rest unused. */
+/** Share of a process's CPU from which it counts as fully used. The scheduler leaves the rest unused. */
 const OF_A_PROCESS = 0.9
 const OF_THE_MACHINE = 0.93
 
 /**
- * Returns which resources are exhausted. The API: every process uses its CPU. The machine: all of its cores are in
- * use, by any process. If neither, requests wait for something else: the one writer of a ledger, its commits and the
- * disk.
+ * Returns the exhausted resources. The API is exhausted if every API process uses its whole CPU. The machine is
+ * exhausted if all of its cores are in use, by any process. If neither is, requests wait for the ledger's single
+ * writer, its commits and the disk.
  */
 export function findEnds(cores: CpuUse, isLimited: boolean, machineCores = availableParallelism()): string[] {
   const ends: string[] = []

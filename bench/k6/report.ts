@@ -14,11 +14,14 @@ import type {
 } from './types.ts'
 
 /**
- * Most growth of a process's memory over the second half of a run, in percent of its mean. Above this, the memory is
- * not constant.
+ * Maximum growth of a process's memory over the second half of a run, in percent of its mean. Above this, the memory
+ * does not count as constant.
  */
 const GROWTH_PERCENT_MAX = 10
-/** In a shorter run, a heap that fills for the first time looks like a growing one. */
+/**
+ * Minimum length in ms of a run whose growth is judged. In a shorter run, a heap that fills for the first time looks
+ * like a leak.
+ */
 const GROWTH_JUDGED_FROM_MS = 120_000
 const OURS = /^(API|worker)/
 
@@ -68,7 +71,10 @@ function describeRun(run: K6Run, { profile }: K6Options): ReportedRun {
 
 const SCENARIO = /^acknowledged_records\{scenario:(.+)\}$/
 
-/** Uses whole periods only: in the first and the last period, a scenario ran for only some of the time. */
+/**
+ * Computes the flatness of each k6 scenario's rate. Leaves out the first and the last period, because a scenario ran
+ * for only a part of them.
+ */
 function findFlatness({ points }: K6Run): Record<string, Flatness> {
   const scenarios = new Set(
     points.flatMap(({ metrics }) => Object.keys(metrics).flatMap((name) => SCENARIO.exec(name)?.[1] ?? [])),

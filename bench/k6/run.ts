@@ -1,7 +1,8 @@
 /*
- * npm run bench -- k6 NAME|all: starts a deployment, runs a script of k6/ against it, samples all processes
- * meanwhile, audits every ledger that the script made, and writes a report. The exit code is 0 only if every
- * threshold and every audit holds.
+ * npm run bench -- k6 NAME|all
+ *
+ * Starts a deployment, runs a script of k6/ against it and samples all processes during the run. Then audits every
+ * ledger that the script made, and writes a report. The exit code is 0 only if every threshold and every audit passes.
  */
 
 import { statfsSync } from 'node:fs'
@@ -31,7 +32,7 @@ async function main(options: K6Options): Promise<boolean> {
       log(`  ${writeReport(reportName(report), report, options.outDir)}`)
       reports.push(report)
     } catch (error) {
-      // The other scripts still run.
+      // With several scripts, the other scripts still run.
       if (options.scripts.length === 1) throw error
       console.error(`${script}: ${(error as Error).message}`)
       reports.push({ script, error: (error as Error).message })
@@ -75,7 +76,10 @@ type Testbed = {
 const testbeds = new Set<Testbed>()
 let sharedTestbed: Testbed | null = null
 
-/** Opens a database. In `full` each round has its own. In `short`, where rates do not count, all rounds share one. */
+/**
+ * Opens a database. With the profile `full` each round has its own database. With `short`, where rates do not count,
+ * all rounds share one database.
+ */
 async function openTestbed(options: K6Options): Promise<Testbed> {
   if (sharedTestbed !== null) return sharedTestbed
   const { embedded } = options
@@ -85,7 +89,7 @@ async function openTestbed(options: K6Options): Promise<Testbed> {
   testbeds.add(testbed)
   if (testbeds.size === 1 && !isInspected) printPreflight(about.preflight)
   isInspected = true
-  // `short` does not judge rates, so a slow disk is allowed.
+  // The profile `short` does not judge rates, so a slow disk is allowed.
   if (options.profile === 'full') checkGate(about.preflight, options.fsyncGateMs, options.force)
   if (options.profile === 'short') sharedTestbed = testbed
   return testbed

@@ -35,7 +35,7 @@ export function roundsOf(scenario: Scenario, options: K6Options): readonly Round
   return scenario.rounds?.(options) ?? [{ name: '', servers: options.servers ?? 1 }]
 }
 
-/** Combines several rounds. Without a function of the scenario, the figures of the last run count. */
+/** Combines the findings of several rounds. If the scenario has no `combine`, returns the figures of the last run. */
 export function combineRounds(
   scenario: Scenario,
   rounds: readonly DrivenRound[],
@@ -46,7 +46,9 @@ export function combineRounds(
   return { figures: summary.figures, extras: summary.extras }
 }
 
-/** The goal's rate, and about how many bytes the database and its WAL need for each record. */
+/**
+ * Goal for batches, in records per second. `BYTES_PER_RECORD`: approximate bytes of database and WAL for each record.
+ */
 const BATCH_RECORDS_PER_SECOND = 60_000
 const BYTES_PER_RECORD = 900
 const BATCH_SECONDS = { short: 8, full: 600 }
@@ -56,7 +58,7 @@ function batchBytes({ seconds, profile }: K6Options): number {
   return (seconds ?? BATCH_SECONDS[profile]) * BATCH_SIZES * BATCH_RECORDS_PER_SECOND * BYTES_PER_RECORD
 }
 
-/** Passes on a setting of one script from the caller's environment (docs/BENCHMARKS.md#with-k6). */
+/** Returns a function that passes an environment variable of the caller to a script (docs/BENCHMARKS.md#with-k6). */
 function passOn(name: string): () => Readonly<Record<string, string>> {
   const value = process.env[name]
   return () => (value === undefined ? {} : { [name]: value })
@@ -66,11 +68,11 @@ function repeat(times: number, { servers }: K6Options): Round[] {
   return Array.from({ length: times }, (_, i) => ({ name: `run ${i + 1}`, servers: servers ?? 1 }))
 }
 
-/** With a larger spread between the runs of a script, the median says little. */
+/** Maximum spread between the runs of a script, in percent. With a larger spread the median is not reliable. */
 const SPREAD_PERCENT_MAX = 10
 
 /**
- * Computes the median of each figure over the rounds, and its spread: (max - min) / median. `spreadPercent` is the
+ * Computes, for each figure, the median over the rounds and the spread: (max - min) / median. `spreadPercent` is the
  * spread of the rate.
  */
 export function medianAndSpread(rounds: readonly DrivenRound[]): Findings {

@@ -1,4 +1,4 @@
-/** Statistics of each metric in one period. The percentiles of a trend cover this period alone. */
+/** Statistics of each metric in one period. Percentiles of a k6 trend cover only this period. */
 export type Point = {
   readonly atMs: number
   readonly metrics: Readonly<Record<string, Readonly<Record<string, number>>>>
@@ -11,7 +11,7 @@ type Event =
   | { readonly event: 'start' | 'snapshot' | 'cumulative'; readonly data: (number[] | null)[] }
   | { readonly event: 'stop' | 'threshold' }
 
-/** Metrics that a report shows. k6 has a dozen more per request. */
+/** Metrics that a report shows. k6 also writes a dozen other metrics of each request. */
 const METRICS: ReadonlySet<string> = new Set(['accepted', 'rejected', 'acknowledged_records', 'http_reqs'])
 
 /**

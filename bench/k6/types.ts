@@ -13,7 +13,10 @@ export type Profile = 'short' | 'full'
 export type K6Options = {
   readonly scripts: readonly ScriptName[]
   readonly profile: Profile
-  /** Requests/s at the end of notarize-ramp; `max`: the runner finds the ceiling; null: the script's default. */
+  /**
+   * Requests/s at the end of notarize-ramp. With `max`, the runner finds the ceiling. With null, the script uses its
+   * default.
+   */
   readonly peak: number | 'max' | null
   readonly servers: number | null
   readonly seconds: number | null
@@ -22,7 +25,7 @@ export type K6Options = {
   readonly embedded: boolean
   readonly fsyncGateMs: number
   readonly force: boolean
-  /** Stores k6's summary and recording beside the report. */
+  /** If true, stores k6's summary and recording beside the report. */
   readonly keep: boolean
 }
 
@@ -48,7 +51,7 @@ export type K6Run = K6Result & { readonly title: string } & Sampled
 
 export type K6Result = {
   readonly summary: Summary
-  /** k6's own aggregates, by its own clock: one point per second, or per five. */
+  /** k6's own aggregates, by k6's clock: one point per second, or one per five seconds. */
   readonly points: readonly Point[]
   readonly warnings: readonly string[]
 }
@@ -67,7 +70,7 @@ export type Running = RoundDeps & {
   readonly round: Round
   readonly system: System
   readonly receiver: WebhookReceiver | null
-  /** The second organisation; null: the scenario has none. */
+  /** The second organisation, or null if the scenario has only one. */
   readonly guest: Side | null
   /** Runs the script once. `env` is added to its environment. */
   runScript(title?: string, env?: Readonly<Record<string, string>>): Promise<K6Run>
@@ -88,9 +91,9 @@ type Figures = Readonly<Record<string, number | null>>
 export type Round = {
   readonly name: string
   readonly servers: number
-  /** Called before k6 starts, to prepare the processes. The returned function undoes this at the end. */
+  /** Prepares the processes before k6 starts. Returns a function that undoes this at the end. */
   readonly prepare?: (running: Running) => Promise<() => void>
-  /** Runs k6; default: one run, as the profile says. */
+  /** Runs k6. By default, k6 runs once with the settings of the profile. */
   readonly drive?: (running: Running) => Promise<K6Run[]>
 }
 
@@ -104,19 +107,21 @@ export type Findings = {
 export type DrivenRound = { readonly round: Round; readonly runs: readonly K6Run[] }
 
 export type Scenario = {
-  /** Default: one round with one API process. */
+  /** Returns the rounds of the scenario. By default, there is one round with one API process. */
   readonly rounds?: (options: K6Options) => readonly Round[]
-  /** Limit for each run; then k6 is killed. */
+  /** Maximum duration of each run in seconds. After this time k6 is killed. */
   readonly secondsMax: Readonly<Record<Profile, number>>
-  /** Starts a receiver of deliveries as a separate process: RECEIVER_URL. */
+  /** If true, starts a receiver of deliveries as a separate process. The script gets its address in RECEIVER_URL. */
   readonly receiver?: boolean
-  /** Starts a second server with its own database and keys: GUEST_URL, GUEST_OPERATOR_KEY. */
+  /**
+   * If true, starts a second server with its own database and keys. The script gets GUEST_URL and GUEST_OPERATOR_KEY.
+   */
   readonly guest?: boolean
-  /** Environment of this script, in addition to the common one. */
+  /** Returns environment variables of this script, in addition to those of all scripts. */
   readonly env?: (options: K6Options) => Readonly<Record<string, string>>
-  /** Disk space that a round may need, if it is much. */
+  /** Returns the number of bytes of disk space that a round may need. Absent if a round needs little. */
   readonly diskBytes?: (options: K6Options) => number
-  /** Combines the figures of several rounds or runs; default: the figures of the last run. */
+  /** Combines the figures of several rounds or runs. By default, the figures of the last run count. */
   readonly combine?: (rounds: readonly DrivenRound[], options: K6Options) => Findings
 }
 
@@ -144,16 +149,19 @@ export type Published = {
     readonly name: string
     readonly unit: string
     readonly published?: number
-    /** The same figure by `npm run bench`, whose generator costs less (docs/BENCHMARKS.md names machine and day). */
+    /**
+     * The figure that `npm run bench` measured. The generator of `npm run bench` needs less CPU than k6
+     * (docs/BENCHMARKS.md names machine and day).
+     */
     readonly generator?: number
     readonly goal?: Goal
   }[]
 }
 
 export type ReportedRun = K6Run & {
-  /** CPU of k6 itself, in µs for each request that it sent. */
+  /** CPU time of k6 itself, in µs per request. */
   readonly k6MicrosPerRequest: number
-  /** Variation of the rate of acknowledged records, by k6 scenario. */
+  /** Maps a k6 scenario to the variation of its rate of acknowledged records. */
   readonly flatness: Readonly<Record<string, Flatness>>
 }
 
@@ -164,7 +172,7 @@ export type ReportedRound = {
   readonly audit: Audit
 }
 
-/** Report of a script for bench/results, with everything that is needed to judge its figures. */
+/** Report of a script for bench/results, with all that is needed to judge its figures. */
 export type K6Report = {
   readonly script: ScriptName
   readonly published: Published

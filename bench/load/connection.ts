@@ -3,16 +3,19 @@ import type { Requests } from './requests.ts'
 
 export type Target = { readonly host: string; readonly port: number }
 
-/** `body` is null except for a sampled or an unexpected answer. */
+/** An answer of the server. `body` is null unless the sender set `keepBody`, or the status is unexpected. */
 export type Answer = { readonly status: number; readonly body: string | null }
 
 type Handlers = {
   onAnswer(answer: Answer): void
-  /** Called when the connection is lost; `code` is the reason. `wasInFlight`: the outcome of its request is unknown. */
+  /**
+   * Called when the connection is lost; `code` is the reason. `wasInFlight`: true if a request had no answer yet, so
+   * that its outcome is unknown.
+   */
   onLost(wasInFlight: boolean, code: string): void
 }
 
-/** Larger than any response head of our server. */
+/** Maximum size of a response head in bytes. No head of our server is larger. */
 const HEAD_BYTES_MAX = 16_384
 const CONNECT_MS_MAX = 5_000
 
@@ -37,7 +40,7 @@ export class LoadConnection {
   #socket: net.Socket | null = null
   #keepBody = false
   #status = 0
-  /** −1: the head is not complete yet. */
+  /** Number of bytes of the body that are not read yet. −1 until the head is complete. */
   #bodyBytesLeft = -1
   #head: Buffer | null = null
   #body: Buffer[] = []
@@ -75,7 +78,7 @@ export class LoadConnection {
     })
   }
 
-  /** The caller must only send on a free connection. */
+  /** Sends the next request. The caller must call it only on a free connection. */
   send(dueAt: number, sentAt: number, keepBody: boolean): void {
     this.inFlight = true
     this.dueAt = dueAt
@@ -108,7 +111,7 @@ export class LoadConnection {
     return true
   }
 
-  /** Returns why the connection cannot be read any further, or null. */
+  /** Parses the head of an answer. Returns the reason if the connection cannot be used any more, otherwise null. */
   #readHead(received: Buffer): string | null {
     const chunk = this.#head === null ? received : Buffer.concat([this.#head, received])
     const end = chunk.indexOf(HEAD_END)
@@ -148,7 +151,7 @@ const LENGTH_LINE = /\r\ncontent-length: *(\d+)\r\n/i
 const DIGIT_0 = 48
 const DIGIT_9 = 57
 
-/** −1: the header is missing. */
+/** Returns the value of the header `content-length`, or −1 if the header is missing. */
 function contentLength(head: Buffer, end: number): number {
   let at = head.indexOf(LENGTH_NAME)
   if (at < 0 || at > end) {

@@ -5,10 +5,10 @@ export type WindowEdge = 'measure' | 'measured'
 export type WindowEvents = { onEdge?: (edge: WindowEdge, pid: number) => void }
 
 export type Times = {
-  /** Answers of the warm-up count as acknowledged but are not measured. */
+  /** Duration of the warm-up in ms. Answers of the warm-up count as acknowledged but are not measured. */
   readonly warmUpMs: number
   readonly durationMs: number
-  /** Maximum wait, after the window, for requests without an answer. */
+  /** Maximum time in ms to wait, after the window, for requests without an answer. */
   readonly drainMsMax: number
 }
 
@@ -19,12 +19,12 @@ type FromChild<Result> =
   | { readonly kind: 'result'; readonly result: Result }
   | { readonly kind: 'failed'; readonly message: string }
 
-/** A process that runs this much longer than planned hangs, and is killed. */
+/** Grace period in ms. A process that runs longer than planned by this time is killed. */
 const GRACE_MS = 15_000
 
 /**
- * Returns a function that runs `work` in a separate process: a generator that shared the server's event loop would
- * measure itself. `url` is the calling module's `import.meta.url`, which the process imports. The function throws
+ * Returns a function that runs `work` in a separate process. In the event loop of a server, a load generator would
+ * measure itself. `url`: `import.meta.url` of the calling module, which the new process imports. The function throws
  * what `work` threw.
  */
 export function makeJob<Plan extends Times, Result>(

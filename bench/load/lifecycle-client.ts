@@ -3,12 +3,18 @@ import { type Answer, LoadConnection, type Target } from './connection.ts'
 import type { Gate, LifecycleRequests, LifecycleStep } from './requests.ts'
 
 export type LifecycleEvents = {
-  /** `body` is null except for a creation, a poll, a sampled answer or an unexpected one. */
+  /**
+   * Called for each answer. `answer.body` is null except for a creation, a poll, a sampled answer or an unexpected
+   * answer.
+   */
   onAnswer(step: LifecycleStep, ms: number, answer: Answer, expected: boolean): void
   onBegin(): void
-  /** `deliveredAt`: time of the completion's answer. `verifiedAt`: time when the client saw its verification. */
+  /**
+   * Called when a record is complete. `deliveredAt`: time of the completion's answer. `verifiedAt`: time when the
+   * client saw the verification.
+   */
   onComplete(record: CompleteRecord): void
-  /** The client gave up a record that it had started. The record stays as it is. */
+  /** Called when the client gives up a record that it has started. The record stays as it is. */
   onAbandoned(): void
   onLost(wasInFlight: boolean, code: string): void
 }
@@ -20,7 +26,7 @@ export type CompleteRecord = {
   readonly looks: number
 }
 
-/** Pause after a refusal, and before a reconnect. */
+/** Pause in ms after a refusal, and before a reconnect. */
 const PAUSE_MS = 50
 const RECORD_ID = /^\{"id":"(rec_[0-9a-z]{26})"/
 const STATE = /"state":"([A-Z]+)"/
@@ -80,7 +86,7 @@ export class LifecycleClient {
     this.#send('create')
   }
 
-  /** Starts no new lifecycles; those in progress are completed. */
+  /** Stops the start of new lifecycles. Lifecycles in progress are completed. */
   stop(): void {
     this.#isStopped = true
   }
@@ -103,7 +109,7 @@ export class LifecycleClient {
     if (!expected || !this.#goOn(step, answer.body)) this.#abandon()
   }
 
-  /** Returns false if the answer does not match the step. */
+  /** Continues with the step after `step`. Returns false if the answer does not match `step`. */
   #goOn(step: LifecycleStep, body: string | null): boolean {
     if (step === 'create') {
       const record = RECORD_ID.exec(body!)?.[1]

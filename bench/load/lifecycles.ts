@@ -15,20 +15,20 @@ import { type LoadResult, measure, Tally, untilIdle } from './tally.ts'
 export type LifecyclePlan = Times & {
   readonly targets: readonly Target[]
   readonly request: LifecycleShape
-  /** Each client has its own connection, and one record in progress. */
+  /** Number of clients. Each client has its own connection, and one record in progress. */
   readonly clients: number
   readonly sampleEvery: number
 }
 
 /**
- * `load`: figures of whole records, in nanoseconds. Only records that started within the window count, and only
- * requests that were answered within it.
+ * `load`: figures of whole records, in nanoseconds. Counts only records that started within the measured window. The
+ * figures of requests count only requests that were answered within the window.
  */
 type LifecycleResult = {
   readonly load: LoadResult
   readonly requestsPerSecond: number
   readonly steps: Readonly<Record<LifecycleStep, LatencySummary>>
-  /** From the completion's answer to the end of the poll that saw it verified. */
+  /** Time from the completion's answer to the end of the poll that saw the completion verified. */
   readonly wait: LatencySummary
   readonly looksPerRecord: number
   readonly complete: number
@@ -38,8 +38,8 @@ type LifecycleResult = {
 export type LifecycleFigures = Omit<LifecycleResult, 'load'> & { readonly gate: Gate }
 
 /**
- * Closed loop: a client starts its next record after the last one is complete, so a slow server gets less load.
- * Server errors never throw.
+ * Runs clients in a closed loop: a client starts its next record after the last record is complete, so a slow server
+ * gets less load. An error of the server is counted and never thrown.
  */
 export async function generateLifecycles(
   plan: LifecyclePlan,
@@ -129,7 +129,7 @@ class LifecycleRun implements LifecycleEvents {
 
   result(): LifecycleResult {
     const { seconds, measured, sent, unanswered } = this.#tally
-    // `sent` counts a record when it is answered, so unanswered ones are added.
+    // `sent` contains only records with an answer, so records without an answer are added.
     this.#tally.sent = sent + unanswered
     return {
       load: this.#tally.result('closed loop'),

@@ -6,23 +6,23 @@ import { expectedStatus, makeRequests, type RequestShape } from './requests.ts'
 import { type LoadResult, measure, Tally, untilIdle } from './tally.ts'
 
 export type LoadPlan = Times & {
-  /** Connections are spread over the targets, round-robin. */
+  /** The servers that are measured. Connections are spread over them, round-robin. */
   readonly targets: readonly Target[]
   readonly request: RequestShape
   readonly connections: number
   readonly pace: Pace
-  /** Every n-th answer is stored whole; 0: none. */
+  /** Every n-th answer is stored whole. With 0, no answer is stored. */
   readonly sampleEvery: number
 }
 
 /**
  * How requests are timed.
  *
- * - `closed`: a connection sends as soon as it is answered. A slow server therefore gets less load, and the
- *   percentiles leave out requests that would have waited.
+ * - `closed`: a connection sends its next request as soon as the last one is answered. A slow server therefore gets
+ *   less load, and the percentiles leave out requests that would have waited.
  * - `arrival`: requests are due at a constant rate, however the server behaves. Latency counts from the time when a
- *   request was *due* (corrected for coordinated omission). A request that is due while every connection is busy
- *   waits in a backlog. Above `backlogMax` it is dropped and counted.
+ *   request was *due* (corrected for coordinated omission). A request that is due while every connection is busy waits
+ *   in a backlog. Above `backlogMax` it is dropped and counted.
  */
 export type Pace =
   | { readonly kind: 'closed' }
@@ -30,10 +30,10 @@ export type Pace =
 
 const REFUSED = 503
 const RECONNECT_DELAY_MS = 50
-/** Prevents a busy loop when a server refuses connections. */
+/** Maximum number of reconnects. Without it, a server that refuses connections causes a busy loop. */
 const RECONNECTS_MAX = 10_000
 
-/** Runs one plan to its end. Server errors never throw. */
+/** Runs one plan to its end. An error of the server is counted and never thrown. */
 export async function generateLoad(
   plan: LoadPlan,
   onEdge: (edge: WindowEdge) => void = () => {},
@@ -85,7 +85,8 @@ class LoadRun {
     const isBusy = () => this.#pacer.backlog > 0 || this.#connections.some(({ inFlight }) => inFlight)
     await untilIdle(isBusy, msMax)
     for (const connection of this.#connections) {
-      // A lower bound of its latency. Leaving it out would be the omission that this generator avoids.
+      // The time until now is a lower bound of the request's latency. Leaving out this request would be coordinated
+      // omission.
       if (connection.inFlight) this.#record(connection, performance.now())
       if (connection.inFlight) this.#tally.unanswered++
       connection.close()

@@ -1,8 +1,8 @@
-/** Clients in a closed loop, started and stopped by a test of faults. */
+/** Clients in a closed loop. A test of faults starts and stops them. */
 export type Loops = {
   /** Resolves when all clients have ended. Rejects when one has failed. */
   ended(): Promise<void>
-  /** Starts nothing new and completes the work in progress. Rejects when a client has failed. */
+  /** Starts no new work and completes the work in progress. Rejects when a client has failed. */
   finish(): Promise<void>
   abandon(): Promise<void>
 }
@@ -10,8 +10,8 @@ export type Loops = {
 export type LoopState = { readonly stopping: boolean; readonly abandoned: boolean }
 
 /**
- * Starts clients that repeat their work until `stopping`. They give up their work in progress once `abandoned` is
- * true.
+ * Starts clients that repeat their work until `stopping` is true. Once `abandoned` is true, clients also give up their
+ * work in progress.
  */
 export function startLoops(
   clients: number,
@@ -19,7 +19,7 @@ export function startLoops(
   state: { stopping: boolean; abandoned: boolean } = { stopping: false, abandoned: false },
 ): Loops {
   const all = Promise.all(Array.from({ length: clients }, (_, client) => run(client, state))).then(() => {})
-  all.catch(() => {}) // reported by ended or finish
+  all.catch(() => {}) // `ended` and `finish` report the error
   return {
     ended: () => all,
     async finish() {

@@ -20,9 +20,12 @@ export type NotarizerPlan = Times & {
 }
 
 const TEMPLATES = 64
-/** One record in this many measures the time from `record` to the ledger. */
+/** One in 500 records is used to measure the time from the call of `record` until the record is in the ledger. */
 const TAG_EVERY = 500
-/** Limits the spool. A spool accepts more than the server can keep up with, so the producer would fill the disk. */
+/**
+ * Maximum size of the spool in bytes. A spool accepts records faster than the server, so without a limit the producer
+ * would fill the disk.
+ */
 const SPOOL_BYTES_MAX = 16 * 1024 * 1024
 
 async function loadByNotarizer(plan: NotarizerPlan, onEdge: (edge: WindowEdge) => void): Promise<LoadResult> {
@@ -74,7 +77,7 @@ type Notarizer = ReturnType<Tallystick['notarizer']>
 
 type Producer = { readonly taken: Promise<number>; stop(): void }
 
-/** Records in a loop, as the README shows. */
+/** Starts a producer that records in a loop, as the README shows. */
 function startProducer(notarizer: Notarizer, { payloadBytes, seed }: NotarizerPlan): Producer {
   const random = randomFrom(seed)
   const orders = Array.from({ length: TEMPLATES }, () => makeOrder(payloadBytes, random))
@@ -97,5 +100,5 @@ function startProducer(notarizer: Notarizer, { payloadBytes, seed }: NotarizerPl
   }
 }
 
-/** Runs an agent that records as fast as it can, in a separate process. */
+/** Runs an agent in a separate process. The agent records as fast as it can. */
 export const runNotarizer = makeJob(import.meta.url, loadByNotarizer)

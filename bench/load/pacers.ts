@@ -10,7 +10,7 @@ export type Pacer = {
   onFree(connection: LoadConnection): void
   onLost(connection: LoadConnection): void
   resetCounts(): void
-  /** No more requests become due. Requests that are due already are still sent. */
+  /** Ends the schedule: no more requests become due. Requests that are due already are still sent. */
   stop(): void
   readonly stopped: boolean
   readonly offered: number
@@ -22,7 +22,8 @@ export type Pacer = {
 type Send = (connection: LoadConnection, dueAt: number) => void
 
 /**
- * Interval at which the clock is checked: Node's timers are no finer. Under load, every answer checks the clock too.
+ * Interval in ms at which the clock is checked. Node's timers cannot be shorter. Under load, each answer also causes a
+ * check.
  */
 const TICK_MS = 1
 
@@ -60,7 +61,7 @@ export function makeClosedLoop(): Pacer {
   }
 }
 
-/** Request n is due at n / rate, however the server behaves. */
+/** Makes a pacer with a constant rate: request n is due at n / rate, however the server behaves. */
 export function makeArrivals(options: { perSecond: number; backlogMax: number }): Pacer {
   const intervalMs = 1000 / options.perSecond
   const backlog = new DueTimes(options.backlogMax)

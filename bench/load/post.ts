@@ -3,8 +3,8 @@ import type { Target } from './connection.ts'
 const REFUSED_PAUSE_MS = 200
 
 /**
- * Sends a JSON body and returns the answer. Sends again after a refusal for overload. Throws any other answer that is
- * no 2xx.
+ * Sends a JSON body and returns the answer. Sends again after a refusal for overload. Throws for any other answer that
+ * is not 2xx.
  */
 export async function post(
   target: Target,

@@ -1,9 +1,9 @@
 export type Random = {
-  /** Both bounds are inclusive. */
+  /** Returns an integer. Both bounds are inclusive. */
   integer(from: number, to: number): number
   pick<T>(choices: readonly T[]): T
   hex(digits: number): string
-  /** Words and spaces, exactly `length` ASCII characters. */
+  /** Returns words and spaces, exactly `length` ASCII characters. */
   words(length: number): string
 }
 
@@ -12,7 +12,7 @@ const WORDS =
     ' ',
   )
 
-/** A small seeded generator (mulberry32): the same seed gives the same load. Not for secrets. */
+/** Returns a small seeded random generator (mulberry32). The same seed gives the same load. Not for secrets. */
 export function randomFrom(seed: number): Random {
   let state = seed >>> 0
   const next = () => {

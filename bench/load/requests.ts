@@ -1,35 +1,41 @@
 import { type Random, randomFrom } from './random.ts'
 
-/** A request that a connection sends again and again, each time with other contents. */
+/** A request that a connection sends again and again, each time with different content. */
 export type RequestShape = {
   readonly bearers: readonly string[]
   readonly kind: 'record' | 'batch' | 'get'
   /** Paths for `get`, round-robin. */
   readonly paths?: readonly string[]
-  /** Members of each record beside its payload; default: a record without a type. */
+  /** Members of each record in addition to its payload. By default, a record has no type. */
   readonly members?: { readonly type: string; readonly [name: string]: unknown }
-  /** Records in a request: 1, or the batch's size. */
+  /** Number of records in a request: 1, or the size of the batch. */
   readonly items: number
-  /** Approximate bytes of a payload's JSON; at least 300. */
+  /** Approximate size of a payload's JSON in bytes, at least 300. */
   readonly payloadBytes: number
-  /** Sends a unique Idempotency-Key with every request. */
+  /** If true, sends a unique Idempotency-Key with every request. */
   readonly idempotencyKeys: boolean
-  /** The same seed sends the same bytes. With idempotency keys, two runs on one ledger need different seeds. */
+  /**
+   * Seed of the content: the same seed gives the same bytes. With idempotency keys, two runs on one ledger need
+   * different seeds.
+   */
   readonly seed: number
 }
 
-/** `next()` is valid until the next call: one buffer is filled in place, for one request in flight. */
+/**
+ * `next()` returns a buffer that is valid until the next call. One buffer is filled in place, because a connection has
+ * one request in flight.
+ */
 export type Requests = { next(): Buffer }
 
 const TEMPLATES_PER_CONNECTION = 16
-/** Few templates are enough: a batch is large, and its items differ. */
+/** Number of templates per connection that sends batches. Two are enough, because a batch has many different items. */
 const TEMPLATES_PER_BATCH_CONNECTION = 2
 const COUNTER_DIGITS = 12
 const COUNTER_MARK = '#'.repeat(COUNTER_DIGITS)
 
 /**
- * Makes the requests of one connection. Bodies are made beforehand, from the seed. For each request only a counter is
- * written over the marks (call ids, idempotency key), so that no two requests have the same payload.
+ * Makes the requests of one connection. Bodies are made beforehand, from the seed. Each request then only gets a
+ * counter in its call ids and its idempotency key, so that no two requests have the same payload.
  */
 export function makeRequests(shape: RequestShape, connection: number): Requests {
   if (shape.kind === 'get') return makeReads(shape, connection)
@@ -50,14 +56,14 @@ export function makeRequests(shape: RequestShape, connection: number): Requests 
   }
 }
 
-/** Status of a successful answer. */
+/** Returns the status of a successful answer. */
 export function expectedStatus({ kind }: Pick<RequestShape, 'kind'>): number {
   return kind === 'get' ? 200 : 201
 }
 
 function makeReads({ bearers, paths }: RequestShape, connection: number): Requests {
   const requests = paths!.map((path) => formatRequest(`GET ${path}`, bearers[0]!))
-  // Connections start at different offsets, so that no two request the same path at once.
+  // Connections start at different offsets, so that they do not all request the same path at the same time.
   let turn = connection * 7
   return { next: () => requests[turn++ % requests.length]! }
 }
@@ -114,7 +120,7 @@ export function makePayload(bytes: number, random: Random): string {
   return JSON.stringify(makeOrder(bytes, random))
 }
 
-/** Returns one tool call of a purchasing agent: nested members, integers, decimals, a little text beyond ASCII. */
+/** Returns one tool call of a purchasing agent: nested members, integers, decimals, some text that is not ASCII. */
 export function makeOrder(bytes: number, random: Random) {
   const order = {
     action: random.pick(['tool_call', 'handover', 'approval', 'lookup']),
@@ -157,7 +163,7 @@ export type LifecycleStep = (typeof LIFECYCLE_STEPS)[number]
 
 export type Gate = 'principal' | 'auto'
 
-/** Requests of the clients: orders of one principal, performed by one performer. */
+/** Describes the requests of all clients: orders of one principal, performed by one performer. */
 export type LifecycleShape = {
   readonly type: string
   readonly principalBearer: string
@@ -166,12 +172,15 @@ export type LifecycleShape = {
   readonly gate: Gate
   readonly deadline: string
   readonly payloadBytes: number
-  /** Sends a unique Idempotency-Key with every write. */
+  /** If true, sends a unique Idempotency-Key with every write. */
   readonly idempotencyKeys: boolean
   readonly seed: number
 }
 
-/** Buffers are filled in place and valid until the next call: a client has one request in flight. */
+/**
+ * Requests of one client. Buffers are filled in place and are valid until the next call, because a client has one
+ * request in flight.
+ */
 export type LifecycleRequests = {
   /** Moves on to the contents of the next record. */
   turn(): void
@@ -186,8 +195,8 @@ type StepTemplate = Template & { readonly records: readonly number[] }
 type Order = Readonly<Record<LifecycleStep, StepTemplate>>
 
 /**
- * Makes the requests of one client beforehand, from the seed. For each request only the record's id and a counter are
- * written over the marks, so that no two records have the same payload or evidence.
+ * Makes the requests of one client beforehand, from the seed. Each request then only gets the record's id and a
+ * counter, so that no two records have the same payload or evidence.
  */
 export function makeLifecycleRequests(shape: LifecycleShape, client: number): LifecycleRequests {
   const random = randomFrom(shape.seed * 100_003 + client)

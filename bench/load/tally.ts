@@ -7,26 +7,31 @@ export type LoadResult = {
   readonly pace: 'closed loop' | 'arrival rate, corrected for coordinated omission'
   readonly measuredMs: number
   /**
-   * Units of load due within the measured window (closed loop: sent). A unit is a request, or a gated record's life.
+   * Number of units that were due within the measured window. In a closed loop, number of units that were sent within
+   * the window. A unit is a request, or a gated record from creation to verdict.
    */
   readonly offered: number
   readonly achieved: number
   readonly achievedPerSecond: number
   readonly itemsPerSecond: number
   /**
-   * Nanoseconds since the unit was due (arrival rate) or sent (closed loop). Counts answers with the expected status,
-   * and requests without an answer.
+   * Latency in nanoseconds since the unit was due (arrival rate) or sent (closed loop). Counts answers with the
+   * expected status, and requests without an answer.
    */
   readonly latency: LatencySummary
-  /** Nanoseconds since the request was sent, as a generator that omits waiting would report. */
+  /**
+   * Latency in nanoseconds since the request was sent. A generator with coordinated omission would report this value.
+   */
   readonly service: LatencySummary
   readonly refusals: LatencySummary
   readonly refusalsService: LatencySummary
-  /** Whole run, with warm-up and drain: an audit must find all of these. */
+  /** Number of acknowledged records in the whole run, with warm-up and drain. An audit must find all of them. */
   readonly acknowledged: number
   readonly acknowledgedItems: number
   readonly sent: number
-  /** Sent but never answered: whether they were committed is unknown here. */
+  /**
+   * Number of records that were sent but never answered. The load generator does not know whether they were committed.
+   */
   readonly unanswered: number
   readonly dropped: number
   readonly backlogHighest: number
@@ -50,7 +55,7 @@ const SAMPLES_MAX = 2_000
 const FAILED_SAMPLES_MAX = 5
 const IDLE_POLL_MS = 5
 
-/** Runs a generator to its end, which is bounded: warm-up + duration + drain. */
+/** Runs a generator to its end: warm-up, duration and drain. */
 export async function measure(
   tally: Tally,
   generator: Generator,
@@ -74,7 +79,7 @@ export async function untilIdle(isBusy: () => boolean, msMax: number): Promise<v
   while (isBusy() && performance.now() < deadline) await sleep(IDLE_POLL_MS)
 }
 
-/** Counts of one run, for any generator. Times are milliseconds of `performance.now()`. */
+/** Counts of one run. Every generator uses this class. Times are milliseconds of `performance.now()`. */
 export class Tally {
   readonly latency = makeLatencies()
   readonly service = makeLatencies()
@@ -111,7 +116,7 @@ export class Tally {
     return (this.#endedAt - this.#beganAt) / 1000
   }
 
-  /** True for units due within the window, however late they end. */
+  /** Returns true for units that were due within the window, however late they end. */
   isMeasured(dueAt: number): boolean {
     return dueAt >= this.#beganAt && dueAt < this.#endedAt
   }

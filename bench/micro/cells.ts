@@ -1,11 +1,13 @@
 /*
- * npm run bench -- cells: measures records per second through HAProxy (examples/haproxy) with one deployment and with
- * three. Each deployment has its own Postgres, server and worker on this machine. The first one is also measured
- * without HAProxy. All three run in each phase, so that only the ledgers that are written to differ. The CPU by part
- * shows what separate machines would do: each deployment's CPU is its own, and only HAProxy is shared.
+ * npm run bench -- cells [--seconds 6] [--rounds 2]
  *
- * --seconds 6: of each phase; --rounds 2: the phases alternate. It needs HAProxy, and preferably the system's
- * Postgres.
+ * Measures records per second through HAProxy (examples/haproxy) with one deployment and with three. Each deployment
+ * has its own Postgres, server and worker on this machine. The first deployment is also measured without HAProxy. All
+ * three run in each phase, so that phases differ only in the ledgers that are written to. The CPU use shows what
+ * separate machines would achieve: each deployment has its own CPU, and only HAProxy is shared.
+ *
+ * `--seconds`: length of each phase. `--rounds`: number of times that all phases are repeated. Needs HAProxy, and
+ * preferably the system's Postgres.
  */
 import { parseArgs } from 'node:util'
 import { spawnHaproxy } from '../../test/system/cells/haproxy-process.ts'
@@ -34,7 +36,7 @@ type Figures = {
   readonly requestsPerSecond: number
   readonly p50Ms: number
   readonly p99Ms: number
-  /** Cores in use: of all deployments, and of HAProxy. */
+  /** Average number of cores in use, by all deployments. `haproxy`: cores in use by HAProxy. */
   readonly cells: number
   readonly haproxy: number
 }

@@ -16,9 +16,9 @@ import { tileName } from '../watchers.ts'
 /*
  * npm run bench -- evidence [--rounds 3] [--requests 3000] [--embedded]
  *
- * Measures what evidence costs a server, with 64 connections. Records that the server signs alternate with records
- * that their agent signed. Then come tiles, entry bundles, tiles that the reader has already, and receipts. The agent
- * signs before the measurement, as it would on another machine.
+ * Measures what evidence costs a server, with 64 connections. Records that the server signs alternate with records that
+ * their agent signed. After the records, it measures tiles, entry bundles, tiles that the reader has already, and
+ * receipts. The agent signs before the measurement, because in production it signs on another machine.
  */
 const { values } = parseArgs({
   options: {
@@ -29,9 +29,9 @@ const { values } = parseArgs({
 })
 
 const CONNECTIONS = 64
-/** Entry bundles that a ledger may build at once. */
+/** Number of connections for entry bundles: as many bundles as a ledger may build at the same time. */
 const BUNDLE_CONNECTIONS = ENTRY_BUNDLES_PER_LEDGER_MAX
-/** A bundle is larger than other answers: requests for it are divided by this. */
+/** Divisor for the number of bundle requests. A bundle is larger than other answers. */
 const BUNDLE_SHARE = 20
 const PAYLOAD_BYTES = 400
 const TILE = 256
@@ -153,7 +153,7 @@ async function untilCovered({ targets: [target], bearer }: System): Promise<numb
   throw new Error('no checkpoint covers the newest entry')
 }
 
-/** Sends each request once, as soon as a connection is free. */
+/** Sends each request once, as soon as a connection is free. Returns requests per second. */
 async function perSecond(
   { targets: [target] }: System,
   requests: readonly Buffer[],

@@ -2,8 +2,8 @@
  * npm run bench -- floods [--connections 800] [--seconds 8] [--rounds 1] [--embedded]
  *
  * Floods the server with requests without a valid key, while ledgers notarize one record after another. Measures how
- * many of the ledgers' requests are refused, and the latency of the others. The first flood names no ledger. The
- * other floods are compared with it.
+ * many of the ledgers' requests are refused, and the latency of the accepted requests. The first flood names no ledger.
+ * The other floods are compared with the first.
  */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -127,7 +127,7 @@ async function notarize(target: Target, nextKey: () => string | null, endsAt: nu
   return `${refused} / ${sent}${failed > 0 ? `, ${failed} failed` : ''} (${at(0.5)}, ${at(0.99)})`
 }
 
-/** Returns 201 or the problem's code. */
+/** Sends a request. Returns '201' or the code of the problem. */
 function send({ host, port }: Target, agent: Agent, key: string): Promise<string> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   return new Promise((resolve, reject) => {
@@ -144,7 +144,7 @@ function send({ host, port }: Target, agent: Agent, key: string): Promise<string
   })
 }
 
-/** Runs in a separate thread. Each connection sends again as soon as it is answered. */
+/** Floods the server from a separate thread. Each connection sends again as soon as it is answered. */
 function runFlood({ target, flood, connections, named }: FloodData): void {
   let answers = 0
   const beganAt = performance.now()

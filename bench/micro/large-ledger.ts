@@ -9,13 +9,17 @@ import type { Signer } from '../../src/proof/crypto.ts'
 import type { Uuid } from '../../src/proof/ids.ts'
 
 const ROWS_PER_INSERT = 1_000_000
-/** A proof reads leaves from entries only among the last 255. These entries are as wide as a record's. */
+/**
+ * Number of newest entries that are as large as real entries. A proof reads the newest entries themselves, up to 255 of
+ * them. For all older entries it reads only the tree.
+ */
 const WIDE_ENTRIES = 300
 const WIDE_ENVELOPE_BYTES = 600
 
 /**
- * Fills a ledger of `size` entries with its tree and one checkpoint. Triggers are off meanwhile, and an envelope is
- * only its seq, so the ledger does not verify. Leaves, tree and checkpoint are real. `pool` must be a superuser's.
+ * Fills a ledger of `size` entries with its tree and one checkpoint. Triggers are disabled during this, and an envelope
+ * contains only its seq, so the ledger does not verify. Leaves, tree and checkpoint are real. `pool` must be a
+ * superuser's.
  */
 export async function fillLedger(pool: pg.Pool, ledgerId: Uuid, size: number): Promise<void> {
   const client = await pool.connect()

@@ -13,7 +13,7 @@ export type ListOptions = {
   readonly records: number
   readonly connections: number
   readonly seconds: number
-  /** Measures only lists whose name contains this text. */
+  /** Part of a name. Only lists whose name contains it are measured. */
   readonly only: string
   readonly profile: boolean
   readonly outDir: string
@@ -34,8 +34,8 @@ const REFERENCE = 'erp:order/1'
 const PAYLOAD_BYTES = 400
 
 /**
- * Prints pages per second, and µs of CPU per page, for lists of ten: closed loop, keep-alive connections, one server
- * without a worker.
+ * Prints pages per second, and CPU time per page in µs, for lists of ten items. Uses keep-alive connections in a closed
+ * loop, and one server without a worker.
  */
 export async function measureLists(
   system: System,

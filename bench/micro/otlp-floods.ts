@@ -18,7 +18,7 @@ import { takeCpuSnapshot } from '../watch/cpu.ts'
 const UNDER_WAY = 16
 const TRACES = 5_000
 const BATCH_RECORDS = 1_000
-/** 500 records of 60 KB, from a request of some kilobytes. */
+/** Size of the resource in bytes. A request of some kilobytes (compressed) then becomes 500 records of 60 KB. */
 const RESOURCE_BYTES = 60_000
 const RESOURCE_SPANS = 500
 
@@ -114,7 +114,7 @@ export async function runFloods(
     const inspected = await evaluate(server!)
     await inspected(`globalThis.loopDelay = process.getBuiltinModule('node:perf_hooks').monitorEventLoopDelay({ resolution: 5 });
       loopDelay.enable()`)
-    // The first request starts a thread, so it is not measured.
+    // The first request starts a thread. It is therefore sent before the measurement.
     await (await fetch(`${url}/v1/traces`, told(quiet))).arrayBuffer()
     const chosen = FLOODS.filter(({ name }) => (options.only ?? name).split(',').includes(name))
     const rows: string[][] = []
@@ -179,7 +179,7 @@ function told(bearer: string): RequestInit {
   return { ...{ method: 'POST', headers }, body: spansRequest(2, {}, randomIds) }
 }
 
-/** Returns the milliseconds of each answer, refusals included. */
+/** Repeats a request until a time. Returns the milliseconds of each answer, refusals included. */
 async function repeat(until: number, send: () => Promise<Response>, pauseMs = 0): Promise<number[]> {
   const taken: number[] = []
   while (performance.now() < until) {
@@ -197,7 +197,7 @@ function percentiles(taken: readonly number[]): string {
   return `${at(0.5)} / ${at(0.99)}`
 }
 
-/** Runs the flood in a separate process, so that making its requests does not delay measured requests. */
+/** Runs the flood in a separate process, so that making the flood's requests does not delay the measured requests. */
 function sendFlood(plan: Plan): Promise<SentCounts> {
   if (plan.flood === 'nothing')
     return new Promise((resolve) => setTimeout(resolve, plan.seconds * 1_000, { records: 0, refused: 0 }))

@@ -1,10 +1,10 @@
 /*
  * npm run bench -- otlp [--windows 4] [--seconds 5] [--embedded] [--floods [--only NAMES]]
  *
- * `--floods`: measures what many traces, or a large resource, of one ledger cost the others (otlp-floods.ts).
+ * `--floods`: measures how much the traces or the large resource of one ledger delay other ledgers (otlp-floods.ts).
  *
  * Otherwise it compares spans by OTLP with the same records in batches. The two alternate, so that other load on the
- * machine affects both. It also measures the CPU of a span, which depends less on that load. Each request is one
+ * machine affects both. It also measures the CPU time per span, which depends less on other load. Each request is one
  * trace of 500 spans with ten attributes.
  */
 import { parseArgs } from 'node:util'
@@ -26,8 +26,8 @@ import { runFloods } from './otlp-floods.ts'
 const SPANS = 500
 const CLIENTS = 8
 /**
- * Hex digits that each request replaces by its own number: all digits of the trace id, and the first digits of each
- * span id.
+ * Placeholder for hex digits that each request replaces by its own number: all digits of the trace id, and the first
+ * digits of each span id.
  */
 const TRACE = 'f00df00df00df00df00df00d00000000'
 const SPAN = 'f00df00df00d'
@@ -119,7 +119,7 @@ try {
 
   async function measure(way: Way, seconds: number): Promise<Window> {
     const { host, port } = system.targets[0]!
-    // Made beforehand, so that the clients' time is spent on sending.
+    // The bodies are made beforehand, so that the clients spend their time on sending.
     const bodies = Array.from({ length: 60 * seconds }, () => way.body(number++))
     const before = cpuSeconds()
     const beganAt = performance.now()

@@ -1,5 +1,5 @@
 /*
- * npm run bench -- proofs: measures inclusion paths and consistency proofs, by the size of the ledger. It calls the
+ * npm run bench -- proofs: measures inclusion paths and consistency proofs for ledgers of several sizes. It calls the
  * functions of the routes without HTTP, one after another on one connection, on a Postgres of its own.
  */
 import { randomBytes } from 'node:crypto'
@@ -123,7 +123,7 @@ async function measure(prove: () => Promise<Uint8Array[]>) {
   }
 }
 
-/** Returns the mean number of queries of a proof, and of the 8 KiB pages that Postgres touches for them. */
+/** Returns two means per proof: the number of queries, and the number of 8 KiB pages that Postgres touches for them. */
 async function explain(client: pg.PoolClient, prove: (db: pg.ClientBase) => Promise<unknown>) {
   let queries = 0
   let pages = 0

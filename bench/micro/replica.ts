@@ -1,10 +1,13 @@
 /*
- * npm run bench -- replica: measures the gain from a replica, and checks that nobody misses their own write. It runs
- * a primary and a standby of the system's Postgres on this machine, a server that reads from the standby, a server
- * that does not, and writers.
+ * npm run bench -- replica [-- --checked 1000000]
  *
- * -- --checked 1000000: number of reads that demand a known size (100,000 by default). For comparison, a fifth as many
- * reads demand no size. Some of these must return an older state; otherwise the demand is not tested.
+ * Measures the gain from a replica, and checks that no writer reads a state older than its own write. It runs a primary
+ * and a standby of the system's Postgres on this machine. One server reads from the standby, one reads only from the
+ * primary, and writers run all the time.
+ *
+ * `--checked`: number of reads that demand a known size (100,000 by default). For comparison, some more reads (a fifth
+ * of this number) demand no size. Some of these must return an older state. Otherwise the standby was never behind, and
+ * the run proves nothing.
  */
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -36,7 +39,7 @@ const RECORDS = 2_000
 const READERS = 16
 const WRITERS = 2
 const WRITE_PAUSE_MS = 20
-/** Lag of the standby. Without a delay, a standby on the same machine would lag less than a read takes. */
+/** Lag of the standby in ms. Without this delay, a standby on the same machine would lag less than a read takes. */
 const APPLY_DELAY_MS = 1_000
 
 type Server = { readonly url: string; readonly metricsPort: number; readonly process: ProductProcess }
@@ -75,7 +78,7 @@ async function main(checked: number, roundMs: number): Promise<void> {
   }
 }
 
-/** Prints reads per second through one server and the other, alternating, while writers run. */
+/** Prints reads per second through each of the two servers, which alternate while writers run. */
 async function comparePairs(
   { alone, replicated }: Record<'alone' | 'replicated', Server>,
   { key, ids, roundMs }: { key: string; ids: readonly string[]; roundMs: number },
@@ -109,7 +112,7 @@ async function readFor(url: string, key: string, path: () => string, ms: number)
   return (reads * 1_000) / ms
 }
 
-/** Sizes of the ledger in answers to writers. */
+/** Sizes of the ledger that writers got in their answers. */
 class Sizes {
   readonly #acknowledged: { readonly at: number; readonly size: number }[] = []
 
@@ -126,8 +129,8 @@ class Sizes {
 }
 
 /**
- * Reads the newest record and demands the size of a write that was answered earlier: up to twice the standby's lag
- * ago, so that the standby can answer half of the reads.
+ * Counts reads that return an older state than demanded. Each read gets the newest record and demands the size of an
+ * earlier write. That write is up to twice the standby's lag old, so the standby can answer half of the reads.
  */
 async function countStale(
   { url, metricsPort }: Server,

@@ -1,11 +1,12 @@
 /*
  * npm run bench -- retention [--records 20000] [--rows 1000] [--share 1] [--embedded]
  *
- * Measures retention over a ledger: documents per second from the rule until all documents are erased, by rounds of
- * the worker's sweeps and erasures side by side. `--records` come in batches of 1,000, `--rows` one per request.
- * `--share` is the share of the time that sweeps get; by default the same as in the worker. Before the sweep, the
- * timestamps of all records are made a year older. Afterwards the ledger must verify, and a second ledger must be
- * unchanged.
+ * Measures how many documents per second retention erases, from the rule until all documents are erased. The worker's
+ * rounds run sweeps and erasures at the same time.
+ *
+ * `--records`: number of records in batches of 1,000. `--rows`: number of records with a request of their own.
+ * `--share`: share of the time that sweeps get; by default the same as in the worker. Before the sweep, the timestamps
+ * of all records are made a year older. Afterwards the ledger must verify, and a second ledger must be unchanged.
  */
 import { parseArgs } from 'node:util'
 import pg from 'pg'
@@ -71,7 +72,7 @@ try {
   const besideId = parseId('led', beside.ledger.id)
   const before = await digestOf(besideId)
   const ledgerId = parseId('led', system.ledger)
-  // Triggers refuse this update, so the owner disables them for it.
+  // Triggers refuse this update, so the owner disables the triggers for it.
   await withoutTriggers(
     `update tallystick.entries set recorded_at = recorded_at - ${AGE} where ledger_id = '${ledgerId}' and version is not null`,
   )

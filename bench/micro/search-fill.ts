@@ -2,14 +2,14 @@ import type { Target } from '../load/connection.ts'
 import { post } from '../load/post.ts'
 import { type Random, randomFrom } from '../load/random.ts'
 
-/** A ledger to search: each property has a common value and a rare one. */
+/** A ledger to search. Each property of its records has a common value and a rare value. */
 export type LargeLedger = {
   readonly target: Target
   readonly ledger: string
   readonly keys: Readonly<Record<'common' | 'rare', { readonly bearer: string; readonly agent: string }>>
   readonly types: Readonly<Record<'common' | 'rare', string>>
   readonly clients: Readonly<Record<'common' | 'rare', string>>
-  /** Records from all over the ledger. */
+  /** Records that are spread over the whole ledger. */
   readonly samples: { readonly id: string }[]
   parent: string
   records: number
@@ -17,7 +17,7 @@ export type LargeLedger = {
 
 export const TRACE_IDS = { common: 'c0'.repeat(16), rare: 'fa'.repeat(16) }
 export const REFERENCES = { common: 'erp:order/1', rare: 'erp:order/2' }
-/** `occurredAt` of the records starts here and grows with the ledger. */
+/** Start of the records' `occurredAt`, which grows with the ledger. */
 export const FIRST_DAY_MS = Date.parse('2026-01-01T00:00:00Z')
 export const DAYS = 300
 const DAY_MS = 86_400_000
@@ -26,7 +26,7 @@ const BATCH_ITEMS = 1_000
 const BATCHES_IN_FLIGHT = 3
 const SAMPLES_PER_BATCH = 2
 const SAMPLES_MAX = 2_000
-/** One batch in this many belongs to the rare agent; at least one. */
+/** One batch in 5,000 has rare values. At least one batch has them. */
 const RARE_BATCHES = 5_000
 const TRACED_BATCHES = 10
 const REFERRING_RECORDS = 300

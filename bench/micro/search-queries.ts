@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000
 const RECORD = { type: 'order/1', payload: { tool: 'purchase_order.create', quantity: 7 } }
 const WARM_UP = 5
 
-/** Queries of a ledger, by name. A query for a common value differs each time. */
+/** Maps a name to a query of the ledger. A query for a common value differs each time. */
 export function makeQueries(ledger: LargeLedger): ReadonlyMap<string, Query> {
   const { keys, types, clients, samples } = ledger
   let last = 0

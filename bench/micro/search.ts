@@ -14,13 +14,13 @@ import { makeQueries, measureQueries } from './search-queries.ts'
  * npm run bench -- search [--records 10000000] [--small 100000] [--repeats 200] [--embedded]
  *
  * Does a large ledger answer as fast as a small one? Fills two ledgers of one database through the API, in the same
- * proportions, sends both the same queries, and prints the ratios. Then it prints the disk space per record, and how
+ * proportions, sends the same queries to both, and prints the ratios. Then it prints the disk space per record, and how
  * fast the large ledger verifies. 10 million records take 6 GB of disk, in addition to the WAL.
  *
  * npm run bench -- search --lists [--records 20000] [--connections 16] [--seconds 2] [--only WORD] [--profile]
  *
- * Measures the cost of a page of ten, and pages per second. One server lists ledgers of records with an entry of
- * their own, and ledgers of batches (list-load.ts).
+ * Measures the CPU time of a page of ten items, and pages per second. One server lists two kinds of ledgers: records
+ * with an entry of their own, and batches (list-load.ts).
  */
 const { values } = parseArgs({
   options: {
@@ -95,7 +95,7 @@ async function fill(name: string, ledger: LargeLedger, records: number): Promise
   log(`${name}: ${records} records in ${seconds.toFixed(0)} s, ${Math.round(records / seconds)}/s`)
 }
 
-/** Prints milliseconds. Each query goes to both ledgers in turn, so that other load on the machine affects both. */
+/** Prints the milliseconds of each query. The ledgers take turns, so that other load on the machine affects both. */
 async function compare(small: LargeLedger, large: LargeLedger, repeats: number): Promise<void> {
   const rows = [['ms', 'items', 'small p50', 'p99', 'large p50', 'p99', 'ratio p50', 'p99']]
   for (const name of makeQueries(small).keys()) {

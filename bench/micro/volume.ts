@@ -1,8 +1,8 @@
 /*
  * npm run bench -- volume [--records 10000] [--gated 1000] [--embedded]
  *
- * Measures the bytes of a record, by kind: in tables and indexes, in the WAL, and on the network to clients and to
- * Postgres. None of it depends on the machine's speed. docs/operate/capacity.md calculates with it.
+ * Measures the bytes of each kind of record: in tables and indexes, in the WAL, and on the network to clients and to
+ * Postgres. The results do not depend on the machine's speed. docs/operate/capacity.md calculates with them.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -177,7 +177,7 @@ try {
   await database.close()
 }
 
-/** Bytes of tables and indexes, and of all WAL written so far. */
+/** Returns the bytes of tables and indexes, and of all WAL written so far. */
 function storedBytes(): Promise<number[]> {
   return withClient(database.ownerUrl, async (client) => {
     const { rows } = await client.query<{ stored: number; log: number }>(`select

@@ -7,31 +7,31 @@ import type { WebhookReceiver } from '../webhook-receiver.ts'
 export type Audit = {
   readonly ledgers: number
   readonly acknowledged: number
-  /** Sent and never answered: each may or may not be committed. */
+  /** Number of records that were sent and never answered. Each of them may or may not be committed. */
   readonly unanswered: number
   readonly found: number
   readonly entries: number
-  /** Growth of the database per record, indexes and jobs included, WAL excluded. */
+  /** Growth of the database per record in bytes, with indexes and jobs, without WAL. */
   readonly bytesPerRecord: number
-  /** Ledgers that `tallystick verify` found good, and its verdicts on the others. */
+  /** Number of ledgers that `tallystick verify` accepted. `badVerdicts`: its verdicts on the other ledgers. */
   readonly verified: number
   readonly badVerdicts: readonly string[]
-  /** Started processes that have ended since. They are not restarted. */
+  /** Number of started processes that have ended since. They are not restarted. */
   readonly ended: number
   readonly deadLetters: number
-  /** Deliveries due and received, each counted once; null: there is no receiver. */
+  /** Number of deliveries due and of deliveries received, each counted once. null if there is no receiver. */
   readonly deliveries: { readonly due: number; readonly received: number } | null
   readonly faults: readonly string[]
   readonly ok: boolean
 }
 
-/** For two cores: a third `verify` would only wait. */
+/** Number of ledgers that are verified at the same time. With two cores, a third `verify` would only wait. */
 const VERIFY_AT_ONCE = 2
 
 type Audited = {
   readonly ownerUrl: string
   readonly system: System
-  /** From `readStateBefore`. Its ledgers are left out. */
+  /** State before the round, from `readStateBefore`. Ledgers that existed then are left out. */
   readonly before: Before
   readonly receiver?: WebhookReceiver | null
   readonly acknowledged: number
@@ -39,8 +39,8 @@ type Audited = {
 }
 
 /**
- * Audits a round: every acknowledged record is in a ledger exactly once, every ledger verifies, no process ended, and
- * no job was given up. A rate that loses data does not count.
+ * Audits a round. Every acknowledged record must be in a ledger exactly once, every ledger must verify, no process may
+ * have ended, and no job may have been given up. The rate of a round that loses data does not count.
  */
 export async function auditLedgers(audited: Audited): Promise<Audit> {
   const { ownerUrl, system, before, receiver = null, acknowledged, unanswered } = audited
@@ -72,7 +72,6 @@ export async function auditLedgers(audited: Audited): Promise<Audit> {
 
 type Facts = Omit<Audit, 'faults' | 'ok'>
 
-/** Exported for its test. */
 export function findFaults(facts: Facts): string[] {
   const { acknowledged, unanswered, found, deliveries } = facts
   const faults: string[] = []
@@ -161,7 +160,10 @@ async function countDead(ownerUrl: string): Promise<number> {
   })
 }
 
-/** Counts the deliveries due: every webhook of the round existed before its ledger's first record. */
+/**
+ * Counts the deliveries due. This is exact, because every webhook of the round existed before its ledger's first
+ * record.
+ */
 async function countDeliveries(
   ownerUrl: string,
   receiver: WebhookReceiver,

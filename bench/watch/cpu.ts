@@ -1,21 +1,21 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** Seconds of CPU, user and system, so far. */
+/** CPU time in seconds (user and system) of each group of processes since the processes started. */
 export type CpuSnapshot = { readonly atMs: number; readonly seconds: Readonly<Record<string, number>> }
 
 /**
  * Average cores in use over a window. `interrupts`: the kernel's work for network and disk, which belongs to no
- * process. `others`: everything else on the machine, so a busy machine shows here.
+ * process. `others`: all other programs on the machine.
  */
 export type CpuUse = Readonly<Record<string, number>>
 
-/** If other processes use more of a core than this, they affect the figures. */
+/** Maximum number of cores that other programs may use. If they use more, they affect the figures. */
 export const OTHERS_CORES_MAX = 0.15
 
 /** Linux' USER_HZ, the unit of /proc/<pid>/stat, is 100 on every platform that Node runs on. */
 const TICKS_PER_SECOND = 100
 
-/** Named groups of processes; `postmaster` stands for all of its backends. */
+/** Named groups of processes. `postmaster`: id of Postgres' main process. All backends are found by it. */
 type CpuGroups = {
   readonly processes: Readonly<Record<string, readonly number[]>>
   readonly postmaster: number | null
@@ -46,7 +46,10 @@ export function findPostmaster(backendPid: number): number | null {
   return backend?.command.startsWith('postgres') ? backend.parent : null
 }
 
-/** Sums the live backends and the postmaster's counters of ended children. */
+/**
+ * Returns Postgres' CPU time: of the live backends, of the postmaster, and of its ended children, which the postmaster
+ * counts.
+ */
 function postgresSeconds(postmaster: number): number {
   const own = readStat(postmaster)
   if (!own) return 0
@@ -59,7 +62,7 @@ function postgresSeconds(postmaster: number): number {
   return seconds
 }
 
-/** proc(5), the first line of /proc/stat: user nice system idle iowait irq softirq … */
+/** Reads the first line of /proc/stat (proc(5)): user nice system idle iowait irq softirq … */
 function machineSeconds(): { total: number; interrupts: number } {
   try {
     const field = readFileSync('/proc/stat', 'utf8').split('\n', 1)[0]!.split(/\s+/)
@@ -72,12 +75,12 @@ function machineSeconds(): { total: number; interrupts: number } {
 
 type Stat = { command: string; parent: number; seconds: number; endedChildrenSeconds: number }
 
-/** null: no such process, or a system without /proc. */
+/** Reads /proc/<pid>/stat. Returns null if there is no such process, or if the system has no /proc. */
 function readStat(pid: number): Stat | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
     const commandEnd = text.lastIndexOf(')')
-    // proc(5): the fields after the command start with the state, field 3.
+    // proc(5): the first field after the command is the state, which is field 3.
     const field = text.slice(commandEnd + 2).split(' ')
     const ticks = (at: number) => Number(field[at - 3])
     return {

@@ -1,9 +1,12 @@
-/** Less than the second between two samples. A process that answers later is left out. */
+/**
+ * Maximum time in ms for reading a process's metrics. It is shorter than the second between two samples. A process that
+ * answers later is left out.
+ */
 const SCRAPE_MS_MAX = 900
 
 /**
- * Reads the metrics of several processes. Counters and sizes are summed; of event loop lags, the worst counts. null:
- * a process did not answer.
+ * Reads the metrics of several processes. Adds up counters and sizes, and takes the largest event loop lag. Returns
+ * null if a process did not answer.
  */
 export async function scrapeAll(urls: readonly string[]): Promise<Record<string, number> | null> {
   try {
@@ -21,7 +24,7 @@ export async function scrapeAll(urls: readonly string[]): Promise<Record<string,
   }
 }
 
-/** Parses Prometheus' text format as far as our servers use it. */
+/** Parses the part of Prometheus' text format that our servers use. */
 export function parseMetrics(text: string): [string, number][] {
   return text
     .split('\n')

@@ -3,10 +3,10 @@ import { type CpuSnapshot, type CpuUse, cpuBetween, takeCpuSnapshot } from './cp
 import { scrapeAll } from './metrics.ts'
 import { type Growth, growth } from './trends.ts'
 
-/** State of all processes at one moment, and the CPU use since the sample before. */
+/** State of all processes at one moment, and the CPU use since the previous sample. */
 export type Sample = {
   readonly atMs: number
-  /** Average cores since the sample before. */
+  /** Average cores in use since the previous sample. */
   readonly cores: CpuUse
   readonly rssMiB: Readonly<Record<string, number>>
   readonly server: Readonly<Record<string, number>>
@@ -14,15 +14,15 @@ export type Sample = {
 
 export type Sampled = {
   readonly samples: readonly Sample[]
-  /** Average cores over the whole run of k6, its setup included. */
+  /** Average cores in use over the whole run of k6, with its setup. */
   readonly cpu: CpuUse
   readonly wallMs: number
-  /** Growth of each process over the second half of the run. */
+  /** Growth of each process's memory over the second half of the run. */
   readonly memory: Readonly<Record<string, Growth>>
 }
 
 type Watched = {
-  /** Names as in the report: `API`, `worker`, `k6`, `receiver`. */
+  /** Maps a name to process ids. The names are those of the report: `API`, `worker`, `k6`, `receiver`. */
   readonly processes: Readonly<Record<string, readonly number[]>>
   readonly postmaster: number | null
   readonly metrics: readonly string[]
@@ -58,7 +58,7 @@ export function startSampling(watched: Watched): Sampling {
   return {
     stop() {
       clearInterval(timer)
-      // k6 has ended, and its CPU counters are gone. The last sample with them counts.
+      // k6 has ended, and its CPU counters are gone. The last snapshot with k6's counters is used.
       const last = samples.length > 0 ? previous : takeCpuSnapshot(watched)
       return summarize(samples, first, last, Object.keys(watched.processes))
     },
@@ -66,8 +66,8 @@ export function startSampling(watched: Watched): Sampling {
 }
 
 /**
- * Returns whether k6 has ended: the CPU counters of a process disappear with it. The time after that does not belong
- * to the run.
+ * Returns whether k6 has ended, because the CPU counters of a process disappear at its end. Samples after the end do
+ * not belong to the run.
  */
 function hasEnded(before: CpuSnapshot, now: CpuSnapshot): boolean {
   return (now.seconds['k6'] ?? 0) < (before.seconds['k6'] ?? 0)
@@ -94,7 +94,7 @@ function summarize(
 
 const THINNED_TO = 5
 
-/** Averages each five seconds, so that ten minutes fit into a report. */
+/** Replaces the samples of each five seconds by their average, so that a run of ten minutes fits into a report. */
 export function thinSamples(samples: readonly Sample[]): Sample[] {
   return Array.from({ length: Math.ceil(samples.length / THINNED_TO) }, (_, i) => {
     const group = samples.slice(i * THINNED_TO, (i + 1) * THINNED_TO)
@@ -122,7 +122,10 @@ function readMemory(processes: Watched['processes']): Record<string, number> {
   return Object.fromEntries(sizes)
 }
 
-/** proc(5), /proc/<pid>/statm: total and resident size in pages. 0: the process has ended. */
+/**
+ * Returns the resident memory of a process, or 0 if the process has ended. Reads /proc/<pid>/statm (proc(5)): total and
+ * resident size in pages.
+ */
 export function residentMiB(pid: number): number {
   try {
     const pages = Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ', 2)[1])

@@ -1,7 +1,10 @@
 import type { System } from '../system.ts'
 import { scrapeAll } from './metrics.ts'
 
-/** Means in ms. A request waits to begin (`begin`), is prepared, waits for a batch, is in Postgres, and is answered. */
+/**
+ * Mean time in ms of each step of a request: waiting to begin, being prepared, waiting for a commit batch, in Postgres,
+ * and being answered.
+ */
 export type RequestSteps = Readonly<Record<(typeof STEPS)[number], number>>
 
 const STEPS = ['begin', 'prepare', 'wait', 'postgres', 'answer'] as const
@@ -17,7 +20,7 @@ const REQUESTS =
 
 export type StepSums = Readonly<Record<string, number>>
 
-/** Reads sums and counts since the servers started. */
+/** Reads the sums and counts of the metrics since the start of the servers. */
 export async function readSteps({ metrics }: Pick<System, 'metrics'>): Promise<StepSums> {
   const all = await scrapeAll(metrics)
   if (all === null) throw new Error('a server did not show its metrics')
@@ -33,13 +36,13 @@ export async function readSteps({ metrics }: Pick<System, 'metrics'>): Promise<S
   return sums
 }
 
-/** The time in Postgres is the whole minus the other steps. */
+/** Returns the mean times between two readings. The time in Postgres is the whole duration minus the other steps. */
 export function stepsBetween(before: StepSums, after: StepSums): RequestSteps {
   const mean = (sum: string, count: string) =>
     ((after[sum]! - before[sum]!) * 1_000) / Math.max(1, after[count]! - before[count]!)
   const of = (step: keyof typeof HISTOGRAMS) => mean(`${step} sum`, `${step} count`)
   const steps = { begin: of('begin'), prepare: of('prepare'), wait: of('wait'), answer: of('answer') }
-  // A request's duration starts when it begins.
+  // The measured duration starts when the request begins, so it does not contain the step `begin`.
   const postgres = mean('sum', 'count') - steps.prepare - steps.wait - steps.answer
   return { ...steps, postgres }
 }

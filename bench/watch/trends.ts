@@ -1,5 +1,5 @@
 /*
- * A point of a series, to judge whether a figure stays constant: the memory of a process, or the throughput of ten
+ * Functions that judge whether a figure stays constant, such as the memory of a process, or the throughput over ten
  * minutes.
  */
 
@@ -7,10 +7,10 @@ type At = { readonly at: number; readonly value: number }
 
 export type Growth = {
   readonly mean: number
-  /** By least squares, in units of the value per unit of time. */
+  /** Slope of the line fitted by least squares, in units of the value per unit of time. */
   readonly slope: number
   readonly max: number
-  /** From one end of the fitted line to the other, in percent of the mean. */
+  /** Growth from one end of the fitted line to the other, in percent of the mean. */
   readonly percent: number
 }
 
@@ -28,15 +28,15 @@ export function growth(points: readonly At[]): Growth {
 
 export type Flatness = {
   readonly windows: number
-  /** Standard deviation of the windows, divided by their mean. */
+  /** Standard deviation of the windows' values, in percent of their mean. */
   readonly variationPercent: number
-  /** Growth from the first to the last, by least squares. */
+  /** Growth from the first to the last window, by least squares, in percent of the mean. */
   readonly growthPercent: number
-  /** The worst window, divided by the median one. */
+  /** Smallest value of a window, in percent of the median. */
   readonly worstPercent: number
 }
 
-/** null: too few points. */
+/** Returns how constant a figure is, or null if there are fewer than three points. */
 export function flatness(points: readonly At[]): Flatness | null {
   if (points.length < 3) return null
   const values = points.map(({ value }) => value)

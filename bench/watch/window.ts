@@ -5,11 +5,14 @@ import { type ProfileSummary, profileWindow } from '../profile.ts'
 import type { System } from '../system.ts'
 import { type CpuSnapshot, type CpuUse, cpuBetween, takeCpuSnapshot } from './cpu.ts'
 
-/** Watches the system within the measured window of one load: the CPU of each process, and what it was used for. */
+/** Measurements within the measured window of one load: the CPU of each process, and what the CPU was used for. */
 type WatchedWindow = {
   onEdge(edge: WindowEdge, loadPid: number): void
   cpu(): CpuUse
-  /** `items`: microseconds are counted per item. Empty without `--profile`. */
+  /**
+   * Returns the profiles, or an empty list without `--profile`. `items`: number of items; the times are in microseconds
+   * per item.
+   */
   profiles(name: string, items: number): Promise<ProfileSummary[]>
 }
 
@@ -43,7 +46,10 @@ export async function watchWindow(
   }
 }
 
-/** The other API processes do the same work as the first one, so profiling them would only cost CPU. */
+/**
+ * Returns the processes to profile: the first API process and the worker. The other API processes do the same work as
+ * the first, so profiling them would only cost CPU.
+ */
 function profiledProcesses(
   { servers, worker }: System,
   { profile }: Pick<Options, 'profile'>,

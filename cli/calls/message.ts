@@ -17,8 +17,8 @@ export type Message = {
   readonly text: string
   readonly value: unknown
   /**
-   * null: parsing loses nothing. Otherwise the reason why parsing loses a part: a duplicate name, or a number that a
-   * double changes.
+   * Reason why parsing loses a part of the text: a duplicate name, or a number that a double changes. null if nothing
+   * is lost.
    */
   readonly inexact: string | null
 }
@@ -44,8 +44,8 @@ function parseInexact(text: string, inexact: string): Message | null {
 }
 
 /**
- * Returns the record members for a value of a message. If parsing loses a part of the value, or if the value is too
- * deep or too large, the digest covers the JSON text of the value. Parsing never changes a string.
+ * Returns the record members for a value of a message. The digest covers the JSON text of the value if parsing loses a
+ * part of the value, or if the value is too deep or too large. Parsing never changes a string.
  */
 export function contentAt(
   name: 'arguments' | 'result',
@@ -100,7 +100,7 @@ export function valueAt(value: unknown, path: readonly string[]): unknown {
 }
 
 /**
- * Returns the JSON text of the value at the path. If a name occurs twice, the last one counts, as in JSON.parse. The
+ * Returns the JSON text of the value at the path. If a name occurs twice, its last value counts, as in JSON.parse. The
  * text must be JSON and contain the value.
  */
 function textAt(text: string, path: readonly string[]): string {
@@ -136,8 +136,8 @@ function* membersOf(text: string, from: number): Generator<{ name: unknown; from
 }
 
 /**
- * Returns whether one of these members occurs twice in the object at the path, or a name of the path occurs twice
- * above it. In these cases JSON parsers differ in which member they use.
+ * Returns whether a name occurs twice: one of `names` in the object at the path, or a name of the path in the object
+ * that contains it. JSON parsers differ in which of two equal names they use.
  */
 export function hasTwice(message: Message, path: readonly string[], names: readonly string[]): boolean {
   if (message.inexact === null) return false

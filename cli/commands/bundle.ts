@@ -95,7 +95,10 @@ async function saveTo(output: Output, of: BundleSubject, values: Values, io: Io)
 
 type Client = Awaited<ReturnType<typeof connect>>
 
-/** Returns the size of the newest checkpoint, which limits the search for a time. Returns 0 if both ends are seqs. */
+/**
+ * Returns the size of the newest checkpoint, which limits the search for a time. Returns 0 if the period is given by
+ * two seqs, because no search is needed then.
+ */
 async function sizeOf({ checkpoints }: Client, { from, to }: Period): Promise<number> {
   if ('seq' in from && 'seq' in to) return 0
   const [newest] = await checkpoints.list({ limit: 1 }).toArray(1)
@@ -131,8 +134,8 @@ function parseSubject(
 }
 
 /**
- * Verifies the bundle before it gets its name. The verification is needed because entries were read one by one: a
- * document may have been erased, or a step taken, between two requests.
+ * Verifies the bundle before its file gets the final name. Entries were read one by one, so a document may have been
+ * erased, or a record may have got a new step, between two requests.
  */
 async function refuseFaulty(path: string): Promise<void> {
   try {

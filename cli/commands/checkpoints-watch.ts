@@ -91,9 +91,8 @@ async function poll(
 }
 
 /**
- * Throws SourceError `unavailable` if the note lacks cosignatures of the required witnesses. The watch then
- * continues: the server counts cosignatures of any witness, and the next checkpoint may have enough of the required
- * ones.
+ * Throws SourceError `unavailable` if the note lacks cosignatures of the required witnesses. The watch then continues.
+ * The server counts cosignatures of any witness, so a later checkpoint may have enough of the required witnesses.
  */
 async function requireWitnesses(note: string, policy: WitnessPolicy): Promise<void> {
   const { cosigned } = countCosignatures(parseNote(note), policy, await loadProviders())

@@ -72,7 +72,7 @@ async function flushNow(options: SenderOptions, timeoutMs: number, io: Io): Prom
   return EXIT.unavailable
 }
 
-/** Sends the records. While another process sends, it tries again, because that process may release the spool soon. */
+/** Sends the records. If another process uses the spool, tries again until that process has released it. */
 async function sendWhenFree(options: SenderOptions, signal: AbortSignal): Promise<SendResult> {
   for (;;) {
     try {

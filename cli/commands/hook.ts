@@ -120,8 +120,8 @@ async function readAll(io: Io): Promise<Buffer> {
 }
 
 /**
- * Reads standard input synchronously. Returns false if the pipe does not block; some pieces may have been read by
- * then.
+ * Reads standard input synchronously. Returns false if the pipe is non-blocking. `pieces` may then contain some input
+ * already.
  */
 function readNow(pieces: Buffer[]): boolean {
   try {
@@ -134,7 +134,7 @@ function readNow(pieces: Buffer[]): boolean {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EAGAIN') return false
-    if (code === 'EOF') return true // Windows reports the end of input by this code
+    if (code === 'EOF') return true // Windows reports the end of input with this code
     throw error
   }
 }

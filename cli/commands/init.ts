@@ -82,8 +82,8 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
 }
 
 /**
- * Returns the server and the key. Credentials of `npm start` take precedence over those stored by an earlier `init`,
- * because users run `init` again to change them.
+ * Returns the server and the key. Credentials of `npm start` take precedence over credentials that an earlier `init`
+ * stored. Users run `init` again to replace the stored credentials.
  */
 async function chooseServer(
   values: Values,

@@ -83,8 +83,8 @@ given get their defaults: agents, digest, reject. Needs a key with the scope key
 })
 
 /**
- * Parses the limit. Returns null for `--none`. Throws UsageError if only one of the two numbers is given, because the
- * other one would be a guess.
+ * Parses the limit. Returns null for `--none`. Throws UsageError if only one of the two numbers is given, because a
+ * default for the other number would be a guess.
  */
 function parseLimit({ 'per-second': perSecond, burst, none }: ValuesOf<typeof LIMITS>) {
   if (none && perSecond === undefined && burst === undefined) return null

@@ -85,7 +85,7 @@ export const list = defineCommand({
   },
 })
 
-/** Makes the query. Its pages are as large as possible, but never larger than the limit. */
+/** Makes the query. Its page size is as large as possible, but never larger than the limit. */
 function toQuery(values: Values, limit: number): RecordsQuery {
   const filters = FILTER_ENTRIES.map(([name, { option }]) => [
     name,

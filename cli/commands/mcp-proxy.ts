@@ -67,8 +67,8 @@ export const mcpProxy = defineCommand({
   async run(values, command, io) {
     const open = openerOf(values, command)
     const seconds = parseCount(values.timeout, '--timeout', { max: FAIL_CLOSED_SECONDS_MAX })
-    // Throws at once if there is no key, because without a key nothing would ever be sent. Clients show the error to
-    // their users.
+    // Throws immediately if there is no key, because without a key nothing would ever be sent. Clients show the error
+    // to their users.
     const { apiKey } = await findConnection(values)
     const directory = values.spool ?? environment.outboxDirectory()
     const say = (message: string) => void io.stderr.write(`tallystick: ${plain(message)}\n`)
@@ -106,8 +106,8 @@ export const mcpProxy = defineCommand({
 })
 
 /**
- * Returns a function that opens the upstream server. Throws UsageError unless exactly one of a command and a URL is
- * given.
+ * Returns a function that opens the upstream server. Throws UsageError if neither a command nor a URL is given, or both
+ * are.
  */
 function openerOf(
   values: Values,
@@ -147,7 +147,8 @@ function parseHeader(text: string): [string, string] {
   const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+): *(.*)$/.exec(text) ?? []
   if (name === undefined || value === undefined)
     throw new UsageError("--header takes NAME: VALUE, such as 'Authorization: Bearer $TOKEN'")
-  // Other content headers are refused: they would make the server read another message than the recorded one.
+  // Other content headers are refused, because with such a header the server could read a message that differs from the
+  // recorded message.
   if (/^(content|transfer)-/i.test(name))
     throw new UsageError(`--header ${name}: the proxy sends the body unchanged, as JSON in UTF-8`)
   return [

@@ -11,8 +11,8 @@ import type { Io } from '../io.ts'
 import { parseNoteKey } from './verify-proof.ts'
 
 /**
- * Short, because clients start this command while the computer, and perhaps the server, is booting. With a longer
- * time the clients' own timeout would come first.
+ * Maximum time in ms for reading the API key's data. Clients start this command while the computer, and perhaps the
+ * server, is booting. The time is short, so that the client's own timeout does not end the command first.
  */
 const KEY_READ_MS_MAX = 5_000
 
@@ -57,8 +57,8 @@ export const mcp = defineCommand({
 })
 
 /**
- * Returns the data of the API key. Returns null if the server gave no answer; every tool is listed then. Throws if
- * the server does not know the key, because no tool would work.
+ * Returns the data of the API key, or null if the server gave no answer. With null, every tool is listed. Throws if the
+ * server does not know the key, because no tool would work.
  */
 async function findOwnKey(client: Tallystick, warn: (message: string) => void): Promise<OwnKey | null> {
   try {

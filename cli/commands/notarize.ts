@@ -95,8 +95,8 @@ function refuseMixture(values: Values, files: readonly string[]): void {
 }
 
 /**
- * Notarizes one file after another. Prints each record at once, so that after a failure it is clear which files were
- * notarized.
+ * Notarizes one file after another. Prints each record immediately, so that after a failure it is clear which files
+ * were notarized.
  */
 async function notarizeEach(values: Values, files: readonly string[], io: Io): Promise<void> {
   const { payload, 'idempotency-key': key } = values

@@ -144,8 +144,8 @@ the scope peers:manage. \`tallystick peers get\` shows how much is used.`,
 })
 
 /**
- * Parses the budget. Returns null for `--default`. Throws UsageError if only one of the two numbers is given, because
- * the other one would be a guess.
+ * Parses the budget. Returns null for `--default`. Throws UsageError if only one of the two numbers is given, because a
+ * default for the other number would be a guess.
  */
 function parseBudget({ entries, bytes, default: isDefault }: ValuesOf<typeof BUDGET>) {
   if (isDefault && entries === undefined && bytes === undefined) return null

@@ -75,7 +75,8 @@ export const statement = defineCommand({
           `the server answered with the entry ${found.seq} about ${found.subject}, which was not requested`,
         )
       const { keys, ledger, entry } = proof
-      // Entries of a compromised key are not exported: only a verifier with an earlier checkpoint can judge them.
+      // Entries of a compromised key are not exported. Only a verifier with an earlier checkpoint can judge such
+      // entries.
       const of = { keys, ledger: ledger.id }
       const text =
         signer === null

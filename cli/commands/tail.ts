@@ -76,8 +76,8 @@ async function tailEvents(client: Tallystick, values: Values, io: Io): Promise<v
     values.after === undefined
       ? ({ from: values['from-beginning'] ? 'beginning' : 'end' } as const)
       : { cursor: values.after }
-  // Requested even if the cursor is known, because this request fails if the server is not reachable, while the tail
-  // below tolerates a server that is away for a while. Its `nextCursor` is also where a tail from the end begins.
+  // This request is sent even if the cursor is known. It fails if the server is not reachable, while the tail below
+  // tolerates a server that is not reachable for a while. Its `nextCursor` is also where a tail from the end begins.
   const { nextCursor } = await client.events.page({ ...filter, ...begin, limit: 1 })
   const place = begin.from === 'end' ? { after: nextCursor } : { after: begin.cursor, from: begin.from }
   const { retriesMax } = RETRIES_DEFAULT

@@ -101,8 +101,8 @@ function toFailure(error: unknown): Failure {
 }
 
 /**
- * Applies `--strict`: refuses results that depend on the bundle's own claims. Given witnesses can replace a given
- * checkpoint.
+ * Applies `--strict`: returns a Failure for a result that depends on the bundle's own claims. The user must have given
+ * a key, and either witnesses or a checkpoint.
  */
 function strictly(report: BundleReport | Failure, policy: WitnessPolicy | undefined): BundleReport | Failure {
   if ('code' in report) return report

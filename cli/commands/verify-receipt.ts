@@ -41,7 +41,7 @@ Examples:
 
 ${HELP_EXIT_CODES}`
 
-/** Limit of a keys document, in which a key takes 300 bytes. */
+/** Maximum size of a keys document in bytes. A key takes about 300 bytes. */
 const KEYS_BYTES_MAX = 1024 * 1024
 
 export const verifyReceipt = defineCommand({
@@ -72,7 +72,7 @@ export const verifyReceipt = defineCommand({
   },
 })
 
-/** Parses a keys document and checks that each key matches its kid. Throws UsageError. */
+/** Parses a keys document and checks that each key matches its kid. Throws UsageError if it is not valid. */
 async function parseKeys(bytes: Uint8Array): Promise<PublishedKey[]> {
   const { sha256 } = await loadProviders()
   try {
@@ -83,7 +83,7 @@ async function parseKeys(bytes: Uint8Array): Promise<PublishedKey[]> {
       return hints.map((hint) => ({ ...hint, compromisedAt: hint.compromisedAt ?? null }))
     }
   } catch {
-    // The error below reports this.
+    // An invalid file is reported by the UsageError below.
   }
   throw new UsageError('--keys takes a file with the answer of /.well-known/tallystick-keys.json')
 }

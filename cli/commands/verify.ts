@@ -142,13 +142,12 @@ export const verify: Command = {
 type OtherFile = { readonly command: Command; readonly args: readonly string[] }
 
 /**
- * Detects a FILE that is not an export, by its first bytes. Returns the command for such files and its arguments;
- * that command refuses options that it does not have. Returns null if no such file is named. If a file is unreadable
- * or of an unknown kind, opening it later reports that.
+ * Reads the first bytes of FILE. For a bundle, a receipt, a statement or a proof, returns its command and the arguments
+ * of that command. The command refuses options that it does not have. Returns null for an export, an unreadable file, a
+ * file of an unknown kind, or no file. The code that opens the file later reports errors.
  */
 async function otherFile(args: readonly string[]): Promise<OtherFile | null> {
-  // Includes the options of the other commands, because otherwise the values of these options would be parsed as the
-  // file.
+  // Includes the options of the other commands. Otherwise a value of such an option would be parsed as the file.
   const options = { ...verifyReceipt.options, ...verifyStatement.options, ...verifyLedgerOrProof.options }
   const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true })
   const named = tokens.filter(({ kind }) => kind === 'positional')
@@ -227,7 +226,7 @@ const WITHOUT_PROOF = [
   'spool-mib',
 ] as const
 
-/** Throws UsageError for options that would be ignored, because the user may base trust on them. */
+/** Throws UsageError for options that would be ignored, because the user may rely on their check. */
 function refuseMixture(values: Values, positionals: readonly string[]): void {
   const isProof = values.proof !== undefined
   const misplaced = (isProof ? WITHOUT_PROOF : WITH_PROOF).find((name) => values[name] !== undefined)
@@ -239,7 +238,8 @@ function refuseMixture(values: Values, positionals: readonly string[]): void {
 
 async function chooseSource(values: Values, positionals: readonly string[], io: Io): Promise<LedgerSource> {
   const { server, database: databaseUrl, archive, ledger } = values
-  // With a database, `--archive` is not the source: it says where the content is that is no longer in the database.
+  // With a database, `--archive` is not the source. It names the place of the content that is no longer in the
+  // database.
   const place = databaseUrl === undefined ? archive : undefined
   const named = [...positionals, server, databaseUrl, place].filter((name) => name !== undefined)
   if (named.length > 1) {

@@ -11,7 +11,7 @@ import { OUTPUT_HELP, OUTPUT_OPTIONS } from '../output.ts'
 import { adviceOn } from '../webhook-advice.ts'
 import { printDelivery } from '../webhook-deliveries.ts'
 
-/** Longest wait for the first attempt. It is longer than an endpoint may take for its answer. */
+/** Maximum wait in ms for the first attempt. It is longer than an endpoint may take for its answer. */
 const WAIT_MS = 20_000
 const POLL_MS_MIN = 100
 const POLL_MS_MAX = 1_000

@@ -67,8 +67,7 @@ function checkExpiry(expiresAt: string | null, nowMs: number): Finding {
 }
 
 /**
- * Waits for a checkpoint of all entries. If the checkpoint does not come, the worker is down or the ledger has a
- * fault.
+ * Waits for a checkpoint of all entries. If no such checkpoint appears, the worker is down or the ledger has a fault.
  */
 async function checkCheckpoint(client: Tallystick, about: GetLedgerAnswer, waitMs: number): Promise<Finding> {
   const providers = await loadProviders()
@@ -100,8 +99,8 @@ async function checkCheckpoint(client: Tallystick, about: GetLedgerAnswer, waitM
 }
 
 /**
- * Reports who cosigned the newest cosigned checkpoint. Without the witnesses' keys it cannot be judged whether the
- * cosigners are witnesses.
+ * Reports the cosigners of the newest cosigned checkpoint. Without the witnesses' keys, the check cannot tell whether
+ * the cosigners are witnesses.
  */
 async function checkWitnesses(client: Tallystick): Promise<Finding[]> {
   const note = await client.checkpoints.latest({ cosignatures: 1 })

@@ -67,10 +67,13 @@ export async function checkServer(baseUrl: URL): Promise<{ findings: Finding[]; 
 
 type Answer = {
   readonly status: number
-  /** null: the answer is not from a Tallystick server. */
+  /** Version of the server, or null if the answer is not from a Tallystick server. */
   readonly version: string | null
   readonly tookMs: number
-  /** The server's clock minus the local clock, at the middle of the request. null: the answer has no Date header. */
+  /**
+   * The server's clock minus the local clock, at the middle of the request, in ms. null if the answer has no Date
+   * header.
+   */
   readonly aheadMs: number | null
 }
 

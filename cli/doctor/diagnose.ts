@@ -6,7 +6,7 @@ import { checkLedger } from './check-ledger.ts'
 import { checkEncryption, checkServer } from './check-server.ts'
 import { messageOf } from './message-of.ts'
 
-/** Longest wait for a checkpoint: several times the usual time. */
+/** Maximum wait for a checkpoint in ms: several times the usual time. */
 const CHECKPOINT_WAIT_MS = 5_000
 const NODE_MIN = [20, 12] as const
 

@@ -76,8 +76,8 @@ type Call = {
   readonly server?: string | undefined
   readonly callId: string | undefined
   /**
-   * `handle` identifies the call, so that its outcome finds it. `parentHandle`: handle of the parent. undefined: the
-   * event has no id.
+   * `handle` identifies the call, so that its outcome can name the call as its parent. `parentHandle`: handle of the
+   * parent. Either is undefined if the event has no id for it.
    */
   readonly handle: string | undefined
   readonly parentHandle: string | undefined
@@ -178,7 +178,7 @@ function approval(event: Event, decided: { decision: string; why?: string | unde
 }
 
 /**
- * Makes a record below the action. If the event does not identify its action, the record is put below the action's
+ * Makes a record whose parent is the action. If the event does not identify its action, the parent is the action's
  * parent.
  */
 function following(
@@ -192,8 +192,8 @@ function following(
 }
 
 /**
- * Claude Code events that come before an action although their names do not begin with `pre`. Their hooks can deny
- * the action. `Stop` and `SubagentStop` are not listed, because denying a stop makes the agent continue.
+ * Claude Code events that come before an action although their names do not begin with `pre`. Their hooks can deny the
+ * action. The list does not contain `Stop` and `SubagentStop`, because denying a stop makes the agent continue.
  */
 const BEFORE_KEYS: ReadonlySet<string> = new Set([
   'userpromptsubmit',

@@ -1,4 +1,4 @@
-/** Claude Code events that are recorded. Events about tools match all tools. */
+/** Claude Code events that are recorded and have a matcher. Events about tools match all tools. */
 const WITH_MATCHER = [
   'PreToolUse',
   'PostToolUse',
@@ -9,8 +9,8 @@ const WITH_MATCHER = [
 const OTHERS = ['SubagentStart', 'SubagentStop', 'SessionStart', 'SessionEnd']
 
 /**
- * Returns `hooks` for a settings file of Claude Code. `timeoutSeconds`: time after which Claude Code ends the hook;
- * null: the default of Claude Code.
+ * Returns `hooks` for a settings file of Claude Code. `timeoutSeconds`: time after which Claude Code ends the hook, or
+ * null for the default of Claude Code.
  */
 export function settingsOf(command: string, timeoutSeconds: number | null = null): string {
   const hooks = [{ type: 'command', command, ...(timeoutSeconds !== null && { timeout: timeoutSeconds }) }]

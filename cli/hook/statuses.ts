@@ -1,8 +1,8 @@
 import { valueAt } from '../calls/message.ts'
 
 /*
- * Derives the status of an action from the events of its host (docs/reference/outcomes.md). The status is `ok` only
- * if the host reports the end, and the answer shows no failure, no interruption and no work that continues.
+ * Derived status of an action, from the events of its host (docs/reference/outcomes.md). The status is `ok` only if the
+ * host reports the end, and the answer shows no failure, no interruption and no work that continues.
  */
 
 type Status = {
@@ -78,13 +78,13 @@ function statusOfShell(text: unknown, display: unknown): Status {
   const [code, signal, background] = end.slice(1).map((each) => (NOTHING.includes(each) ? undefined : each))
   if (background !== undefined) return unknown('background')
   if (code === undefined && signal === undefined) return OK
-  // This form has no line for exit code 0, so such a line may be output of the command itself. The display has only
-  // the output, so it shows whether that is the case.
+  // A text that begins with `Output:` has no line for exit code 0. Such a line may therefore be output of the command
+  // itself. The display contains only the output. If the display has such a line too, the end is unclear.
   if (form === 'Output' && /Exit Code: |Signal: /.test(textOf(display))) return unknown('unclear_end')
   return { status: 'error', errorType: code === undefined ? `signal:${signal}` : `exit:${code}` }
 }
 
-/** Returns the text of a Gemini CLI display: a text, or a list of lines that are lists of pieces. */
+/** Returns the text of a Gemini CLI display, which is a text or a list of lines. A line is a list of pieces. */
 function textOf(display: unknown): string {
   if (!Array.isArray(display)) return typeof display === 'string' ? display : ''
   return display
@@ -123,8 +123,8 @@ const ENDS: Readonly<Record<string, Status>> = {
 const WELL = new Set(['completed', 'complete', 'success', 'succeeded', 'ok', 'done', 'finished'])
 
 /**
- * Returns the status of an ended session or subagent. Claude Code sends no status, and its reasons are not failures.
- * A status outside the lists above gives `unknown`.
+ * Returns the status of an ended session or subagent. Claude Code sends a reason but no status. None of its reasons
+ * means a failure. A status that is neither in ENDS nor in WELL gives `unknown`.
  */
 export function statusOfEnd({ get }: Event): Status {
   const statuses = [get('final_status'), get('status')].filter((each) => each !== undefined && each !== null)

@@ -2,9 +2,9 @@ import { short } from '../../sdk/actions/content.ts'
 import { CLIENT_INFO, TOOL_USE_ID, VERSION_META } from './names.ts'
 
 /*
- * Finds messages that a server could understand as another tool call (docs/integrations/mcp-proxy.md, "Messages with two
- * meanings"). Servers parse in different ways: Go's encoding/json ignores the case of names; others trim names, drop
- * `-` and `_`, or treat `__proto__` as a prototype. Messages here have already passed strict parsing (RFC 8259, no
+ * Finds messages that a server could understand as another tool call (docs/integrations/mcp-proxy.md, "Messages with
+ * two meanings"). Servers parse in different ways: Go's encoding/json ignores the case of names; others trim names,
+ * drop `-` and `_`, or treat `__proto__` as a prototype. Messages here have already passed strict parsing (RFC 8259, no
  * duplicate name).
  */
 
@@ -21,7 +21,7 @@ const META = new Set([
 ])
 /** Methods about tools that call no tool, in all versions of MCP. */
 const OTHER_METHODS = new Set(['tools/list', 'notifications/tools/list_changed'])
-/** Matches texts without anything that can be decoded, such as `%6F`, and without look-alike characters. */
+/** Matches texts that contain nothing that a server could decode, such as `%6F`, and no look-alike characters. */
 const PLAIN_METHOD = /^[A-Za-z0-9_$./:-]+$/
 export const TOOL_NAME_CHARS_MAX = 512
 
@@ -29,8 +29,8 @@ type Members = Readonly<Record<string, unknown>>
 
 /**
  * Returns null if every server sees the same tool call in a client's message as the proxy does. Otherwise returns the
- * reason why some server could see another. `message`: a value that parseJsonText has accepted, or an element of a
- * batch.
+ * reason why some server could see a different tool call. `message`: a value that parseJsonText has accepted, or an
+ * element of a batch.
  */
 export function ambiguityOf(message: unknown): string | null {
   if (!isObject(message)) return 'it is not an object'
@@ -63,8 +63,8 @@ function ambiguityOfParams({ method, params }: Members): string | null {
 }
 
 /**
- * Checks the inner objects. They matter because a server that cuts lines elsewhere, such as at a carriage return or
- * after 4,096 bytes, could parse an inner object as a message.
+ * Checks the inner objects. A server that cuts lines elsewhere, such as at a carriage return or after 4,096 bytes,
+ * could parse an inner object as a message.
  */
 function ambiguityOfRest({ method: _, ...rest }: Members): string | null {
   const hides = hasText(rest, (name, text) => isLike('method', name) && isLikeCall(text))
@@ -115,11 +115,12 @@ function isLikeCall(text: string): boolean {
 }
 
 /**
- * Returns whether the skeleton of a text equals the given skeleton, in lower case. For most texts the first character
- * decides.
+ * Returns whether a text has this skeleton, which must be in lower case. The first character is compared first, because
+ * most texts differ in it.
  */
 function isLike(skeleton: string, text: string): boolean {
-  // The first letter, digit or non-ASCII character: some symbols beyond ASCII become letters, such as U+24DC.
+  // Finds the first letter, digit or non-ASCII character. Non-ASCII characters count, because some of them become
+  // letters, such as U+24DC.
   const [first] = /[A-Za-z0-9]|\P{ASCII}/u.exec(text) ?? ['']
   return (first > '~' || first.toLowerCase() === skeleton[0]) && skeletonOf(text) === skeleton
 }

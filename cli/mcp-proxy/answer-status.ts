@@ -53,8 +53,8 @@ export function statusOfResult(message: Message, path: readonly string[]): Answe
 }
 
 /**
- * Returns the id of the task that a result begins: `task.taskId` (MCP 2025-11-25), or `taskId` with `resultType:
- * task` (its extension).
+ * Returns the id of the task that a result begins: `task.taskId` (MCP 2025-11-25), or `taskId` with `resultType: task`
+ * (the later extension of MCP for tasks).
  */
 export function taskIdOf(result: unknown): string | undefined {
   const id = valueAt(result, ['task', 'taskId'])

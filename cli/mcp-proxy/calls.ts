@@ -19,7 +19,7 @@ type Options = {
   readonly open: OpenCalls
   readonly include: boolean
   readonly failClosed: boolean
-  /** Server name for the records. null: the name that the server reports; without such a name, `command`. */
+  /** Server name for the records. With null, the records have the name that the server reports, or else `command`. */
   readonly server: string | null
   readonly command: string
   readonly sha256: Sha256
@@ -34,13 +34,13 @@ type Call = {
   readonly attributes: Record<string, unknown>
   timer: ReturnType<typeof setTimeout> | null
   /**
-   * True if another request with the same id was open at the same time. An answer can then not be assigned to one of
-   * them.
+   * True if another request with the same id was open at the same time. An answer then cannot be assigned to either
+   * request.
    */
   isShared: boolean
 }
 
-/** An action in the outbox. `call` is undefined if no answer is expected. */
+/** An action in the outbox. `call` is undefined if the client expects no answer. */
 export type BegunCall = {
   readonly handle: string
   readonly request: string | null
@@ -55,7 +55,7 @@ const FRAMEWORK = 'mcp-proxy'
 export class Calls {
   readonly #options: Options
   readonly #session = randomUUID()
-  /** Open calls by request id (as JSON). */
+  /** Maps a request id (as JSON) to its open calls. */
   readonly #byRequest = new Map<string, Call[]>()
   /** The newest ids of other requests that may still be answered, and of cancelled calls. */
   readonly #otherRequests = new Set<string>()
@@ -214,8 +214,8 @@ export class Calls {
   }
 
   /**
-   * Ends the call of a request that the server did not answer with a message. If the server sent another text
-   * instead, the text counts as content.
+   * Ends the call of a request that the server did not answer with a message. If the server sent some other text
+   * instead, that text counts as content.
    */
   noAnswer(id: RequestId, { why, sent, isRefused }: NoAnswer): void {
     const request = keyOf(id)!
@@ -237,8 +237,8 @@ export class Calls {
   }
 
   /**
-   * Records a message that was not parsed: only its digest, not the calls in it, and the reason. Throws if the outbox
-   * cannot be written.
+   * Records a message that was not parsed: its digest, the reason, and none of the calls in the message. Throws if the
+   * outbox cannot be written.
    */
   unread(why: string, sha256: string, length: number): BegunCall {
     const { directory, server, command, failClosed, say } = this.#options
@@ -260,7 +260,7 @@ export class Calls {
     return { handle, request: null, call: undefined }
   }
 
-  /** Ends all open calls with outcome `unknown`, because no more answers come. */
+  /** Ends all open calls with outcome `unknown`, because no more answers will come. */
   end(why: string): void {
     const calls = [...this.#byRequest.values(), this.#tasks.takeAll()].flat()
     for (const call of calls)
@@ -288,7 +288,7 @@ export class Calls {
     return call
   }
 
-  /** Removes a call. Returns whether it was open. */
+  /** Removes a call. Returns whether the call was open. */
   #remove(request: string, call: Call): boolean {
     const calls = this.#byRequest.get(request) ?? []
     const others = calls.filter((each) => each !== call)
@@ -317,8 +317,8 @@ export class Calls {
 }
 
 /**
- * Record that is stored before the call is forwarded. It is used only if the proxy is killed. Its time is then the
- * time of the call.
+ * Record that is stored before the call is forwarded. It is used only if the proxy is killed. Its time is the time of
+ * the call.
  */
 const NO_OUTCOME = {
   status: 'unknown',
@@ -330,7 +330,7 @@ function outcomeOf(members: object, options: RecordOptions, end: object): Item {
   return makeItem({ ...members, ...end }, { ...options, type: OUTCOME }, Date.now())
 }
 
-/** Returns the server's name from its answer: to `initialize`, or since MCP 2026-07-28 to any request. */
+/** Returns the server's name from an answer to `initialize`. Since MCP 2026-07-28, any answer can contain the name. */
 function serverNameOf(answer: unknown): unknown {
   const paths = [['serverInfo'], ['_meta', SERVER_INFO]]
   return paths.map((path) => valueAt(answer, ['result', ...path, 'name'])).find((name) => name !== undefined)

@@ -20,7 +20,7 @@ export class RequestHeaders {
   readonly #tools = new Map<string, readonly Param[]>()
   #negotiated: string | null = null
 
-  /** Protocol version in the server's answer to `initialize`. null: no `initialize` was answered. */
+  /** Protocol version from the server's answer to `initialize`, or null before that answer. */
   get negotiated(): string | null {
     return this.#negotiated
   }
@@ -42,7 +42,7 @@ export class RequestHeaders {
     return headers
   }
 
-  /** Reads version and tools from an answer of the server. */
+  /** Stores the protocol version and the tools from an answer of the server. */
   learn(message: unknown): void {
     const version = valueAt(message, ['result', 'protocolVersion'])
     if (typeof version === 'string' && valueAt(message, ['result', 'serverInfo']) !== undefined)
@@ -62,7 +62,7 @@ export class RequestHeaders {
 const PATH_MAX = 16
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
-/** Yields the properties with `x-mcp-header` that are reachable through `properties` alone. */
+/** Yields the properties with `x-mcp-header` that are reachable only through `properties`. */
 function* paramsOf(schema: unknown, path: readonly string[]): Generator<Param> {
   const properties = valueAt(schema, ['properties'])
   if (properties === null || typeof properties !== 'object' || path.length === PATH_MAX) return

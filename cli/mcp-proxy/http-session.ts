@@ -12,7 +12,7 @@ export type Line = { readonly body: Buffer; readonly value: unknown; readonly me
 type SessionOptions = {
   readonly url: URL
   readonly headers: readonly (readonly [string, string])[]
-  /** Aborts the session's own requests. */
+  /** Signal that aborts the session's own requests. */
   readonly signal: AbortSignal
   /** Called when a new session has replaced a lost one. */
   readonly onRenewed: () => void
@@ -26,9 +26,9 @@ const ANY = 'application/json, text/event-stream'
 export const EVENT_STREAM = 'text/event-stream'
 
 /**
- * Sends the requests of one client to a streamable HTTP server. If the server has lost the session, for example after
- * a restart, starts a new session with the client's own `initialize` and `notifications/initialized`, and sends the
- * refused request once more.
+ * Sends the requests of one client to a streamable HTTP server. If the server has lost the session, for example after a
+ * restart, the proxy starts a new session with the client's own `initialize` and `notifications/initialized`. Then the
+ * proxy sends the refused request once more.
  */
 export class HttpSession {
   readonly messageHeaders = new RequestHeaders()
@@ -49,7 +49,9 @@ export class HttpSession {
     return this.#number
   }
 
-  /** Sends a message. Throws LostSessionError, and the errors of fetch. */
+  /**
+   * Sends a message. Throws LostSessionError if the session is lost and cannot be replaced. Throws the errors of fetch.
+   */
   async post(line: Line, signal: AbortSignal): Promise<Response> {
     if (line.method === 'initialize') return this.#begin(line, signal)
     const [id, number] = [this.#id, this.#number]
@@ -87,8 +89,8 @@ export class HttpSession {
   }
 
   /**
-   * Returns whether the server lost the session. HTTP 404 means that (MCP, Transports, Session Management). Servers
-   * that follow the official examples answer 400 instead, with "session" in the text.
+   * Returns whether the server lost the session. The specification uses HTTP 404 for this (MCP, Transports, Session
+   * Management). Servers that follow the official examples answer 400 instead, with "session" in the text.
    */
   async #isLost(response: Response, id: string | null): Promise<boolean> {
     if (response.status === 404) return id !== null
@@ -163,7 +165,9 @@ async function answerOf(response: Response, { value }: Line): Promise<unknown> {
   return undefined
 }
 
-/** Yields the message texts of a response: each event of a stream, otherwise the whole body. */
+/**
+ * Yields the message texts of a response: each event of a stream, or the whole body if the response is not a stream.
+ */
 export async function* textsOf(
   response: Response,
   parser: SseParser,
@@ -177,7 +181,7 @@ export async function* textsOf(
     for (const { type, data } of parser.push(piece)) if (type === 'message' && data !== '') yield data
 }
 
-/** Returns the message of the innermost error, because fetch itself only says "fetch failed". */
+/** Returns the message of the innermost error. The message of fetch itself is always "fetch failed". */
 export function causeOf(error: unknown): string {
   const { message, cause } = error as Error
   return cause instanceof Error ? cause.message : message

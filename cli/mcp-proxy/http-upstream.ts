@@ -48,7 +48,7 @@ class HttpUpstream implements Upstream {
   readonly #downstream: Downstream
   readonly #session: HttpSession
   readonly #underWay = new Set<Promise<void>>()
-  /** Open requests by id (as JSON). */
+  /** Maps a request id (as JSON) to the open request. */
   readonly #open = new Map<string, OpenRequest>()
   readonly #stop = new AbortController()
   /** Resolves when the server has accepted all notifications and answers that the client has written so far. */
@@ -79,9 +79,9 @@ class HttpUpstream implements Upstream {
   }
 
   /**
-   * Sends a line. Where the order matters, it keeps the client's order: it waits until the server has accepted all
-   * earlier notifications and answers, and has answered `initialize`. Requests do not wait for each other, because
-   * their answers may come in any order over stdio too.
+   * Sends a line. A line whose order matters waits until the server has accepted all earlier notifications and answers,
+   * and has answered `initialize`. Requests do not wait for each other, because their answers may come in any order, as
+   * over stdio.
    */
   #sendLine(): void {
     const body = bodyOf(Buffer.concat(this.#waiting))
@@ -168,8 +168,8 @@ class HttpUpstream implements Upstream {
     if (isAllMessages(value)) {
       const error = valueAt(value, ['error'])
       const isOfAnother = !exchange.requests.some(({ id }) => id === valueAt(value, ['id']))
-      // A server that refuses a request without reading it does not know the request's id. It sends no id, or another
-      // one.
+      // A server that refuses a request without reading the request does not know its id. Its answer then has no id, or
+      // a wrong id.
       const isForIt = error !== undefined && isOfAnother && first !== undefined && others.length === 0
       await this.#emit(isForIt ? JSON.stringify({ jsonrpc: '2.0', id: first.id, error }) : text)
     }
@@ -230,8 +230,9 @@ class HttpUpstream implements Upstream {
   }
 
   /**
-   * Cancels a request. In versions with a handshake, a closed connection does not stop the server: the notification
-   * cancels the request, and an answer may still come. In later versions, closing the connection is the cancellation.
+   * Cancels a request. In versions with a handshake, the client's own notification cancels it at the server, and an
+   * answer may still come. The connection therefore stays open for PROXY_CANCELLED_MS. In later versions, closing the
+   * connection cancels the request.
    */
   #cancel(id: unknown): void {
     const request = this.#open.get(keyOf(id) ?? '')
@@ -241,7 +242,10 @@ class HttpUpstream implements Upstream {
     else setTimeout(() => request.closed.abort(), PROXY_CANCELLED_MS).unref()
   }
 
-  /** Reads messages that are not answers. In versions with a handshake the server sends them on a separate stream. */
+  /**
+   * Reads messages that are not answers. In versions with a handshake, the server sends these messages on a separate
+   * stream.
+   */
   #listen(): void {
     if (this.#isListening) return
     this.#isListening = true
@@ -264,7 +268,7 @@ class HttpUpstream implements Upstream {
         }
         for await (const text of textsOf(response, parser)) await this.#emit(text)
       } catch {
-        // Ignored, because the loop tries again.
+        // The error is ignored, because the loop opens the stream again.
       }
       lastEventId = number === this.#session.number ? parser.lastEventId || lastEventId : ''
       const retryMs = Math.min(parser.retryMs ?? PROXY_HTTP_RETRY_MS, PROXY_HTTP_RETRY_MS_MAX)
@@ -305,9 +309,9 @@ function reasonOf(error: unknown): NoAnswer {
 }
 
 /**
- * Interprets an HTTP status. 4xx, 307 and 308 mean that the request was not executed. 408, 5xx and other redirects do
- * not say whether it was: after 303, for example, the result is at another address. `why` is recorded in clear text,
- * so it contains no text of the server.
+ * Interprets an HTTP status. With 4xx, 307 and 308, the request was not executed. With 408, 5xx and other redirects, it
+ * is unknown whether the request was executed. After 303, for example, the result is at another address. `why` is
+ * recorded in clear text, so it contains no text of the server.
  */
 function refusalOf({ status, ok, headers }: Response, text: string): NoAnswer {
   if (ok) return { ...unknown(NO_RESULT), sent: text === '' ? null : text }

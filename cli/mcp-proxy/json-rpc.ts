@@ -16,7 +16,7 @@ export function isMessage(value: unknown): boolean {
 }
 
 /**
- * Returns the id of a request. Returns undefined if the value is not a request with an id; its sender then expects no
+ * Returns the id of a request. Returns undefined if the value is not a request with an id. Its sender then expects no
  * answer.
  */
 export function requestIdOf(value: unknown): RequestId | undefined {

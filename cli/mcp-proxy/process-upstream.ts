@@ -6,13 +6,13 @@ import { write } from './write.ts'
 
 /*
  * Runs a server as a child process. The server leads a process group, so that a signal also reaches its descendants:
- * with a shell or `npx` the real server is a grandchild. The server is stopped as MCP specifies (Lifecycle, Shutdown,
- * stdio): first its input ends, then comes SIGTERM, then SIGKILL.
+ * with a shell or `npx`, the real server is a descendant. The server is stopped as MCP specifies (Lifecycle, Shutdown,
+ * stdio): its input ends, then it gets SIGTERM, then SIGKILL.
  */
 
 const HAS_GROUPS = process.platform !== 'win32'
 
-/** Starts the server. It shares the proxy's standard error, because servers log there. */
+/** Starts the server. The server writes to the proxy's standard error, because servers log there. */
 export function openProcess(
   [command, ...args]: readonly string[],
   env: NodeJS.ProcessEnv,
@@ -23,7 +23,7 @@ export function openProcess(
     detached: HAS_GROUPS,
   })
   const guard = watchOver(child, env)
-  // Ignored: the server has ended and no longer reads what the client writes.
+  // Errors are ignored: the server has ended and no longer reads what the client writes.
   child.stdin.on('error', () => {})
   const read = (async () => {
     for await (const bytes of child.stdout) await receive(bytes as Buffer)

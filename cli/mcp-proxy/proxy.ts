@@ -17,8 +17,8 @@ export type ProxyOptions = {
   readonly stdout: Writable
   readonly calls: Calls
   /**
-   * Resolves to true if the ledger has the action of a call, otherwise to false. null: calls are forwarded as soon as
-   * their action is in the outbox.
+   * Resolves to true if the ledger has the action of a call, otherwise to false. With null, calls are forwarded as soon
+   * as their action is in the outbox.
    */
   readonly isRecorded: ((begun: BegunCall, signal: AbortSignal) => Promise<boolean>) | null
   /** Called with each line of the server's standard output that is not a message. */
@@ -31,8 +31,7 @@ export type ProxyOptions = {
  *
  * - If `isRecorded` is set and a client message cannot be recorded, the client gets an error and the server does not
  *   get the message.
- * - If a line of the server is not an MCP message, the line goes to `stray`, because some clients stop at such a
- *   line.
+ * - A line of the server that is not an MCP message goes to `stray`, because some clients stop at such a line.
  */
 export class McpProxy {
   readonly #options: ProxyOptions
@@ -54,7 +53,7 @@ export class McpProxy {
   /** Runs until the server has ended. Returns how it ended. */
   async run(open: (downstream: Downstream) => Upstream, stopped: Promise<unknown>): Promise<UpstreamEnd> {
     const { stdin, stdout, calls, say } = this.#options
-    // Ignored: the client no longer reads. The server's answers are still recorded.
+    // Errors are ignored: the client no longer reads, but the server's answers are still recorded.
     stdout.on('error', () => {})
     const upstream = open({
       receive: (bytes) => this.#receive(bytes),
@@ -94,7 +93,7 @@ export class McpProxy {
     if (why === null) await upstream.send(piece.bytes)
   }
 
-  /** Forwards or refuses a line. Returns the reason if it is not forwarded, otherwise null. */
+  /** Forwards or refuses a line. Returns the reason if the line is not forwarded, otherwise null. */
   async #passLine(bytes: Buffer): Promise<string | null> {
     const messages = readClientLine(bytes)
     const { isRecorded } = this.#options
@@ -113,8 +112,8 @@ export class McpProxy {
     const { calls, isRecorded, say } = this.#options
     const begun: BegunCall[] = []
     const records = messages.map((message) => () => calls.fromClient(message))
-    // The line is recorded by its digest, because an action has only the digest of its arguments, not of everything
-    // that a server may see in this line.
+    // If a server may find more in this line than the recorded calls contain, the digest of the whole line is recorded
+    // too.
     const why = messages.find(({ inexact }) => inexact !== null)?.inexact ?? whyUnread(messages)
     if (why !== null) records.push(() => calls.unread(why, sha256Of(bytes), bytes.length))
     for (const record of records) {
@@ -135,7 +134,7 @@ export class McpProxy {
     return this.#refuse(messages.flatMap(requestIdsOf), begun, late)
   }
 
-  /** Handles a part of a message that is too long. Returns the reason if it is not forwarded, otherwise null. */
+  /** Handles a part of a message that is too long. Returns the reason if the part is not forwarded, otherwise null. */
   #passPart({ bytes, fragment }: CutLine): string | null {
     const why = `it has more than ${PROXY_MESSAGE_BYTES_MAX} bytes, the maximum`
     const { isLast, isRequest, id } = fragment!
@@ -182,7 +181,7 @@ export class McpProxy {
     for (const piece of this.#fromServer.cut(bytes)) await this.#deliver(piece)
   }
 
-  /** Forwards a server line if it is a message. The last line may lack its line break. */
+  /** Forwards a server line if it is a message. Adds the line break if the last line lacks it. */
   async #deliver({ bytes, fragment }: CutLine): Promise<void> {
     if (fragment !== null) return this.#deliverPart(bytes, fragment)
     const messages = readLine(bytes)
@@ -195,7 +194,10 @@ export class McpProxy {
     } else if (bytes.some((byte) => byte > SPACE)) await this.#refuseLine(bytes)
   }
 
-  /** Forwards a line of the server if the line is a message. The server's last line may lack its line break. */
+  /**
+   * Passes a line that is not a message to `stray`. If the line contains an answer with an id, the client gets an error
+   * for that id.
+   */
   async #refuseLine(bytes: Buffer): Promise<void> {
     this.#options.stray(bytes)
     const text = bytes.toString('utf8')
@@ -231,7 +233,7 @@ export class McpProxy {
   }
 }
 
-/** Returns the ids of requests whose answer the client expects. null stands for a request with an unknown id. */
+/** Returns the ids of requests whose answer the client expects. An unknown id is null. */
 function requestIdsOf({ value, inexact }: Message): unknown[] {
   const id = valueAt(value, ['id'])
   if (keyOf(id) !== null && answeredIdOf(value) === undefined) return [id]
@@ -239,8 +241,8 @@ function requestIdsOf({ value, inexact }: Message): unknown[] {
 }
 
 /**
- * Returns null if the recorded calls of a line cover everything that a server will do. Otherwise returns the reason
- * why they do not.
+ * Returns null if the recorded calls of a line contain everything that a server will do because of the line. Otherwise
+ * returns the reason why something may be missing.
  */
 function whyUnread(messages: readonly Message[]): string | null {
   return messages.some(({ value }) => usesTools(value))
@@ -257,9 +259,9 @@ const [CARRIAGE_RETURN, SPACE] = [0x0d, 0x20]
 const END = Buffer.from([NEWLINE])
 
 /**
- * Returns the messages of a line like readLine, but marks a message as inexact if a server may understand it in
- * another way. A bare carriage return is one cause: it is white space in JSON, but text readers (Python's universal
- * newlines, Node's readline) end a line at it. They may find other messages within the line.
+ * Returns the messages of a line like readLine, but marks a message as inexact if a server may understand it in another
+ * way. One cause is a bare carriage return. It is white space in JSON, but text readers (Python's universal newlines,
+ * Node's readline) end a line at it and may find other messages within the line.
  */
 function readClientLine(bytes: Buffer): Message[] | null {
   const at = bytes.indexOf(CARRIAGE_RETURN)

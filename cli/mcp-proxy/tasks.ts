@@ -3,7 +3,7 @@ import { statusOfResult } from './answer-status.ts'
 import { keyOf } from './json-rpc.ts'
 import { PROXY_OPEN_CALLS_MAX } from './limits.ts'
 
-/** End of a task. `path`: path of the task's result in the message; null: the message has no result. */
+/** End of a task. `path`: path of the task's result in the message, or null if the message has no result. */
 export type TaskEnd = {
   readonly status: 'ok' | 'error' | 'unknown'
   readonly errorType?: string
@@ -21,7 +21,7 @@ const [ASK_STATE, ASK_RESULT] = [new Set<unknown>(['tasks/get', 'tasks/cancel'])
 export class Tasks<Call> {
   readonly #settle: Settle<Call>
   readonly #calls = new Map<string, Call>()
-  /** Open requests about tasks, by id. */
+  /** Maps the id of an open request about a task to the task. */
   readonly #requests = new Map<string, { readonly taskId: string; readonly isForResult: boolean }>()
 
   constructor(settle: Settle<Call>) {
@@ -89,7 +89,7 @@ export class Tasks<Call> {
   }
 
   #readState(taskId: string, message: Message, path: readonly string[]): void {
-    // Ignored if a deciding name occurs twice, because a later message may report the state.
+    // The message is ignored if a deciding name occurs twice in it. A later message may report the state.
     if (hasTwice(message, path, ['taskId', 'status', 'result'])) return
     const state = valueAt(message.value, [...path, 'status'])
     const has = (name: string) => valueAt(message.value, [...path, name]) !== undefined

@@ -21,8 +21,8 @@ export type Downstream = {
 
 export type NoAnswer = {
   readonly why: string
-  /** Text that the server sent instead of a message; null: the server sent no text. */
+  /** Text that the server sent instead of a message, or null if it sent no text. */
   readonly sent: string | null
-  /** True if the server did not execute the request, as HTTP 404 means. False: the server may have executed it. */
+  /** True if the server did not execute the request, as after HTTP 404. False if the server may have executed it. */
   readonly isRefused: boolean
 }

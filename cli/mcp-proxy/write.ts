@@ -7,6 +7,6 @@ export async function write(out: Writable, bytes: Buffer): Promise<void> {
   const over = new AbortController()
   const { signal } = over
   await Promise.race([once(out, 'drain', { signal }), once(out, 'close', { signal })]).catch(() => {})
-  // Removes the listener for the other event, which would otherwise stay as long as the stream.
+  // Removes the listener for the other event. Otherwise that listener would stay as long as the stream.
   over.abort()
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { environment } from '../environment.ts'
 import { SENDER_LOG } from './directory.ts'
 
-/** Starts a sender that outlives this process. The new sender ends at once if another sender is running. */
+/** Starts a sender that outlives this process. The new sender ends immediately if another sender is running. */
 export function sendInBackground(directory: string, args: readonly string[]): void {
   const log = tryOpen(join(directory, SENDER_LOG))
   try {
@@ -23,8 +23,8 @@ export function sendInBackground(directory: string, args: readonly string[]): vo
 }
 
 /**
- * Opens the log. Returns null if the disk is full. The sender is then started without a log, because sending makes
- * room.
+ * Opens the log. Returns null if the disk is full. The sender then starts without a log, because sending frees disk
+ * space.
  */
 function tryOpen(path: string): number | null {
   try {

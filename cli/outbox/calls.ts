@@ -20,11 +20,11 @@ import { CALLS_BEAT_MS, CALLS_STALE_MS } from './limits.ts'
 
 /*
  * Stores calls without an outcome. Before a call is forwarded, a record "no outcome came" is written here. The call's
- * outcome replaces that record. If the process is killed, the next sender moves the record into the inbox. A single
- * rename decides between the two, so each call has exactly one outcome.
+ * outcome replaces that record. If the process is killed, the next sender moves the record into the inbox. Replacing
+ * and moving are one rename each, so each call gets exactly one outcome.
  *
- *     calls/<process>/holder        who the process is
- *     calls/<process>/<call>.ndjson the record "no outcome came", as the inbox would have it
+ *     calls/<process>/holder        identity of the process
+ *     calls/<process>/<call>.ndjson the record "no outcome came", in the form of the inbox
  */
 
 const CALLS = 'calls'
@@ -54,7 +54,7 @@ export class OpenCalls {
     writeFileSync(join(this.#folder, HOLDER), JSON.stringify(holder), { mode: 0o600 })
   }
 
-  /** Call it before the call is forwarded. `none`: the record "no outcome came". */
+  /** Writes `none`, the record "no outcome came". Must be called before the call is forwarded. */
   begin(call: string, none: Item): void {
     const write = () =>
       writeFileSync(this.#path(call), formatPut(none, makeIdempotencyKey()), { flag: 'wx', mode: 0o600 })
@@ -62,7 +62,7 @@ export class OpenCalls {
       write()
     } catch (error) {
       if (code(error) !== 'ENOENT') throw error
-      // The folder is missing: another process took this process for dead and removed it.
+      // The folder is missing: another process assumed that this process was dead, and removed the folder.
       this.#makeFolder()
       write()
     }
@@ -77,8 +77,8 @@ export class OpenCalls {
       renameSync(`${path}.tmp`, path)
     } catch (error) {
       if (code(error) !== 'ENOENT') throw error
-      // The record is missing: another process took this process for dead while the machine slept. The ledger then
-      // gets "no outcome came", and after it the outcome.
+      // The record is missing: another process assumed that this process was dead, for example because the machine
+      // slept. The ledger then gets "no outcome came", and after it the outcome.
       putInInbox(this.#directory, outcome, key)
       return
     }
@@ -90,7 +90,7 @@ export class OpenCalls {
     rmSync(this.#path(call), { force: true })
   }
 
-  /** Call it when all calls have their outcomes. */
+  /** Removes the folder. Must be called when all calls have their outcomes. */
   close(): void {
     clearInterval(this.#beat)
     removeFolder(this.#folder)
@@ -104,7 +104,8 @@ export class OpenCalls {
     try {
       utimesSync(join(this.#folder, HOLDER), new Date(), new Date())
     } catch {
-      // Ignored: another process took this process for dead and removed the folder. begin() and settle() handle that.
+      // The error is ignored: another process assumed that this process was dead, and removed the folder. begin() and
+      // settle() handle that.
     }
   }
 }
@@ -130,8 +131,8 @@ export function settleCalls(directory: string): void {
 }
 
 /**
- * Returns whether the process has ended. If that cannot be known, returns whether it gave no sign of life for
- * CALLS_STALE_MS.
+ * Returns whether the process has ended. If that cannot be checked, returns whether the process has shown no sign of
+ * life for CALLS_STALE_MS.
  */
 function isOver(folder: string): boolean {
   try {
@@ -141,8 +142,9 @@ function isOver(folder: string): boolean {
     return Date.now() - statSync(path).mtimeMs > CALLS_STALE_MS
   } catch (error) {
     if (code(error) !== 'ENOENT') throw error
-    // There is no holder file. Either the folder is being created or removed, or its process left it like this
-    // because the disk had no room for an outcome. The folder's age decides.
+    // Without a holder file, the age of the folder decides whether the process has ended. Another process may be
+    // creating or removing the folder at this moment. Or the process ended but left the folder, because the disk had no
+    // space for an outcome.
     const found = statSync(folder, { throwIfNoEntry: false })
     return found !== undefined && Date.now() - found.mtimeMs > CALLS_STALE_MS
   }

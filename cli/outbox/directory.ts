@@ -20,9 +20,9 @@ export function hasWork(directory: string): boolean {
 }
 
 /**
- * Returns whether a running process will send a record that is put into the inbox now. Either that process has the
- * lock, and checks the inbox again after releasing it; or it was started a moment ago, which happens when many hooks
- * run at the same time.
+ * Returns whether a running process will send a record that is put into the inbox now. There are two cases. The process
+ * has the lock, and checks the inbox again after releasing it. Or the process was started a moment ago, as when many
+ * hooks run at the same time.
  */
 export function hasSender(directory: string): boolean {
   const begun = statSync(join(directory, SENDER_LOG), { throwIfNoEntry: false })

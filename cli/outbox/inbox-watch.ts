@@ -2,7 +2,7 @@ import { type FSWatcher, watch } from 'node:fs'
 import { openInbox } from '../../sdk/node/inbox.ts'
 
 /**
- * Reports changes of an inbox at once, if the file system supports that. If it does not, `next` waits for its full
+ * Reports changes of an inbox immediately, if the file system supports that. If it does not, `next` waits for its full
  * time.
  */
 export class InboxWatch {

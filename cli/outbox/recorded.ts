@@ -5,8 +5,8 @@ import { HANDLES_NAME } from '../../sdk/node/handle-file.ts'
 import { OUTBOX_BUSY_POLL_MS } from './limits.ts'
 
 /**
- * Returns the id of the newest recorded record with this handle, as stored by the sender. Returns null if there is
- * none. An agent may reuse its call ids, so the record may belong to an earlier call.
+ * Returns the id of the newest record with this handle that the sender has recorded. Returns null if there is none. An
+ * agent may reuse its call ids, so the record may belong to an earlier call.
  */
 export function newestRecorded(directory: string, handle: string): string | null {
   const path = join(directory, HANDLES_NAME)
@@ -14,8 +14,8 @@ export function newestRecorded(directory: string, handle: string): string | null
 }
 
 /**
- * Waits until the ledger has a record with this handle other than `before`. Waits at most `waitMs`, or until `signal`
- * aborts. Returns whether the ledger has such a record.
+ * Waits until the ledger has a record with this handle whose id is not `before`. Waits at most `waitMs`, or until
+ * `signal` aborts. Returns whether the ledger has such a record.
  */
 export async function waitUntilRecorded(
   directory: string,
@@ -39,8 +39,8 @@ export async function waitUntilRecorded(
 }
 
 /**
- * Returns the newest id of a handle. Ids are compared, not numbers of lines, because the file is rewritten with one
- * line per handle, and after a crash a line may be in it twice.
+ * Returns the newest id of a handle. Compares ids, not positions of lines: the file is rewritten with one line per
+ * handle, and after a crash it may contain a line twice.
  */
 function newestIn(path: string, handle: string): string | null {
   const text = readFileSync(path, 'utf8')

@@ -18,7 +18,7 @@ import {
 
 export type SenderOptions = {
   readonly directory: string
-  /** Opens the client. Throws if no key is known. */
+  /** Opens the client. Throws if no API key is found. */
   readonly connect: () => Promise<Tallystick>
   /** Reports to the user what prevents records from being sent. */
   readonly report: (message: string) => void
@@ -33,7 +33,7 @@ type SendOptions = {
 export type SendResult = {
   readonly recorded: number
   readonly refused: number
-  /** Reason why records remain; null: no records remain. */
+  /** Reason why records remain, or null if no records remain. */
   readonly left: string | null
 }
 
@@ -65,7 +65,7 @@ export async function sendOnce(
     await adoptUntilIdle(notarizer, watch, { idleMs, isOver: () => signal.aborted || blocked !== null })
   } finally {
     watch.close()
-    // Rejects if records remain. That is ignored, because these records stay in the spool.
+    // Rejects if records remain. The error is ignored, because these records stay in the spool.
     await notarizer.close({ timeoutMs: 1 }).catch(() => {})
   }
   const { recorded, refused, buffered, lastError } = notarizer.stats
@@ -90,8 +90,8 @@ export async function sendWhileItWorks(
   const onRecorded = () => void timer.refresh()
   try {
     let left: string | null
-    // A hook that saw this sender running has started no other sender. So this sender also sends records that came
-    // while it released the outbox.
+    // A hook that detected this running sender has started no other sender. This sender therefore also sends records
+    // that came while it released the outbox.
     do left = (await sendOnce(options, { idleMs, signal, onRecorded })).left
     while (left === null && hasWork(options.directory) && !signal.aborted)
     return left
@@ -119,7 +119,7 @@ async function adoptUntilIdle(
   }
 }
 
-/** Sends while the process lives. Of the processes that share an outbox, only one sends at a time. */
+/** Sends as long as the process runs. Of the processes that share an outbox, only one sends at a time. */
 export class Sender {
   readonly #options: SenderOptions
   readonly #stop = new AbortController()

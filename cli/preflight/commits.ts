@@ -12,9 +12,12 @@ import {
 /** Latencies of commits, one after another, on one connection. */
 export type Commits = {
   readonly commit: LatencySummary
-  /** Latencies of the same commits without a flush, to compare with. */
+  /** Latencies of the same commits without a flush, for comparison. */
   readonly unflushed: LatencySummary
-  /** The difference between the two: the time for flushing the log, and for the standbys that commits wait for. */
+  /**
+   * Difference between commits with and without a flush. It is the time for flushing the log, and for waiting for
+   * standbys that must confirm commits.
+   */
   readonly flush: LatencySummary
 }
 
@@ -27,7 +30,7 @@ export async function measureRoundTrips(client: pg.ClientBase): Promise<LatencyS
  * Measures commits with and without a flush.
  *
  * The median of the commits without a flush is subtracted from each commit with a flush. Single commits cannot be
- * paired. So the p99 of `flush` also includes the noise of the rest of a commit, and tends to be too high.
+ * paired. The p99 of `flush` therefore also contains the variation of the rest of a commit, and tends to be too high.
  *
  * All commits with a flush run first. In the other order, Postgres would still write the unflushed log in the
  * background, and the next flush would wait for that.

@@ -54,7 +54,7 @@ export function judgeConnections(facts: ConnectionFacts, plan: ConnectionPlan): 
       : 'there is no room for a worker')
   const advice = `raise max_connections or the limits: each API process needs ${API_CONNECTIONS}, each worker ${WORKER_CONNECTIONS}`
   if (!plan.workerFits || plan.apiProcesses === 0) return fail('connections', detail, advice)
-  // One process is not enough, because during a rolling restart the old and the new process run at the same time.
+  // One process is too few, because during a rolling restart the old and the new process run at the same time.
   if (plan.apiProcesses === 1)
     return warn('connections', `${detail}; a rolling restart needs room for one more`, advice)
   return ok('connections', detail)

@@ -57,7 +57,7 @@ export function judgeClock({ aheadMs, errorMs }: ClockOffset): Finding {
   return judgeOffset('clock', 'the database’s', 'this machine’s', { aheadMs, errorMs })
 }
 
-/** Judges a server. `database`: the database clock's offset from this machine. */
+/** Judges a server. `database`: offset of the database's clock from this machine's clock. */
 export function judgeServer(
   answers: ServerAnswers,
   database: ClockOffset,
@@ -78,8 +78,8 @@ export function judgeServer(
       : warn('server version', `it has ${version}, this tool ${ourVersion}`, 'use the same version of both'),
   ]
   if (clock === null) return findings
-  // The server's clock minus the database's clock: the server signs by its own clock, and the database compares that
-  // time with its own.
+  // The server's clock minus the database's clock. The server signs entries with the time of its own clock, and the
+  // database compares that time with its own.
   const offset = { aheadMs: clock.aheadMs - database.aheadMs, errorMs: clock.errorMs + database.errorMs }
   return [...findings, judgeOffset('server clock', 'the server’s', 'the database’s', offset)]
 }

@@ -10,7 +10,7 @@ import type { LoginSetting, ServerFacts } from '../../src/db/schema/preflight.ts
 import { type Finding, fail, ok, warn } from './finding.ts'
 import { bytesText, listText } from './text.ts'
 
-/** Settings that are always shown. They are judged below. */
+/** Settings that are always shown. The code below judges them. */
 export const SETTINGS = [
   'autovacuum',
   'data_checksums',
@@ -34,8 +34,8 @@ export const SETTINGS = [
 ] as const
 
 /**
- * Settings that `alter role` and `alter database` could weaken for servers and workers only. Their sessions do not
- * set these settings themselves.
+ * Settings that `alter role` or `alter database` can weaken for the logins of servers and workers alone. Servers and
+ * workers do not set them in their sessions.
  */
 export const LOGIN_SETTINGS = [
   'default_transaction_read_only',
@@ -44,11 +44,14 @@ export const LOGIN_SETTINGS = [
 ]
 
 const GIB = 1024 ** 3
-/** Postgres' default of max_wal_size. At one record per millisecond, that much log is filled every few minutes. */
+/**
+ * Minimum of max_wal_size, which is Postgres' default. At one record per millisecond, 1 GiB of log is filled every few
+ * minutes.
+ */
 const MAX_WAL_BYTES_MIN = GIB
 const SHARED_BUFFERS_BYTES_MIN = GIB / 8
 
-/** Judges the settings. `missing`: guards that the schema lacks; null: there is no schema, or it cannot be read. */
+/** Judges the settings. `missing`: guards that the schema lacks, or null if there is no schema or it cannot be read. */
 export function judgeSettings(
   facts: ServerFacts,
   logins: readonly LoginSetting[],
@@ -86,7 +89,7 @@ function judgeWriter({ inRecovery, settings }: ServerFacts): Finding {
   return ok('writer', 'it accepts writes')
 }
 
-/** Facts of the session that corrupt rows if they are wrong. All other facts only endanger durability. */
+/** Settings of the session that corrupt rows if they are wrong. All other settings only endanger durability. */
 const OF_ROWS = ['server_encoding', 'session_replication_role']
 
 /** Judges durability. If a record is acknowledged before it is on disk, a power cut loses the record. */
@@ -115,7 +118,7 @@ function judgeDurability({ settings }: ServerFacts, unmet: readonly Unmet[]): Fi
   ]
 }
 
-/** Reports each accepted setting that would otherwise be refused. */
+/** Reports each setting that the operator has accepted and that would otherwise be refused. */
 function tellAccepted(session: SessionFacts, accepted: readonly Acceptable[]): Finding[] {
   return findUnmet(session)
     .filter(({ name }) => (accepted as readonly string[]).includes(name))

@@ -13,7 +13,7 @@ export type LatencySummary = {
 
 type Latencies = { record(ms: number): void; readonly histogram: ReturnType<typeof createHistogram> }
 
-/** Range of the histogram, which must be known in advance. It is longer than any run. */
+/** Maximum of the histogram in ns, which must be known in advance. It is longer than any run. */
 const LATENCY_NS_MAX = 600_000_000_000
 
 /**

@@ -26,7 +26,7 @@ type PreflightOptions = {
   readonly database: DatabaseOrUrl
   readonly gateMs: number
   readonly server: { readonly url: URL; readonly version: string } | null
-  /** Standby that servers are to read from; null: no standby. */
+  /** Standby from which servers are to read, or null without a standby. */
   readonly replica: { readonly database: DatabaseOrUrl; readonly address: string } | null
   readonly now: () => number
 }
@@ -34,10 +34,10 @@ type PreflightOptions = {
 export type PreflightResult = {
   readonly findings: readonly Finding[]
   readonly facts: ServerFacts
-  /** `unknown`: no second connection could be opened. */
+  /** Result of the pooler detection. `unknown`: no second connection could be opened. */
   readonly pooler: Pooler | 'unknown'
   readonly roundTrip: LatencySummary
-  /** null: commits are not possible. */
+  /** Commit latencies, or null if commits are not possible. */
   readonly commits: Commits | null
   readonly clock: ClockOffset
   readonly connections: ConnectionFacts
@@ -54,7 +54,7 @@ export async function runPreflight(options: PreflightOptions): Promise<Preflight
   const client = await openPreflightClient(options.database)
   try {
     const facts = await readPostgres(client)
-    // Measured last, because a commit that no standby confirms blocks its connection.
+    // Commits are measured last, because a commit that no standby confirms blocks its connection.
     const timed = await timePostgres(client, options, facts)
     const replica = await readReplicaAnswers(client, options)
     const server = await readServerAnswers(options)
@@ -110,16 +110,16 @@ function nullIfDenied(error: unknown): null {
 }
 
 /**
- * Returns null for commits that are denied, or that hang because standbys are away. pg reports a hanging commit by
- * this message, without a code.
+ * Returns null for commits that are denied, or that hang because no standby confirms them. For a hanging commit, pg
+ * throws an error with this message and without a code.
  */
 function nullIfDeniedOrStuck(error: unknown): null {
   return (error as Error).message === 'Query read timeout' ? null : nullIfDenied(error)
 }
 
 /**
- * Reads the replica's facts. Returns an Error for an unreadable replica, which becomes a finding, because servers
- * continue without a replica. It runs after the commits, because the replica must replay them.
+ * Reads the replica's facts. If the replica is not readable, returns the Error, which becomes a finding: servers work
+ * without a replica. Runs after the commits, because the replica must replay them.
  */
 async function readReplicaAnswers(
   client: pg.Client,
@@ -143,7 +143,7 @@ function judgeReplicaAnswers(answers: ReplicaAnswers | Error | null): Finding[] 
 }
 
 /**
- * Reads the server's answers. Returns an Error for an unreachable server, which becomes a finding, because the other
+ * Reads the server's answers. If the server is not reachable, returns the Error, which becomes a finding: the other
  * measurements stay valid.
  */
 async function readServerAnswers({ server, now }: PreflightOptions): Promise<ServerAnswers | Error | null> {

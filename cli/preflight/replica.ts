@@ -14,8 +14,8 @@ import { PREFLIGHT_REPLAY_MS_MAX, PREFLIGHT_REPLAY_POLL_MS } from './limits.ts'
 /**
  * Facts of a standby and its primary.
  *
- * `replayMs`: time until the standby had all data that the primary had at the beginning. null: the standby does not
- * report its position, or the primary is itself a standby. Infinity: the time was longer than the limit.
+ * `replayMs`: time until the standby had all data that the primary had at the beginning. null if the standby does not
+ * report its position, or if the primary is itself a standby. Infinity if the time was longer than the limit.
  */
 export type ReplicaAnswers = {
   readonly facts: ReplicaFacts
@@ -50,8 +50,8 @@ async function measureReplay(primary: pg.ClientBase, replica: pg.ClientBase): Pr
 }
 
 /**
- * Judges a standby. A fact that keeps servers from reading there is reported alone, because all other facts are then
- * irrelevant.
+ * Judges a standby. If a fact prevents servers from reading there, only that fact is reported, because all other facts
+ * are then irrelevant.
  */
 export function judgeReplica({ facts, primary, replayMs }: ReplicaAnswers): Finding {
   if (!facts.isStandby)

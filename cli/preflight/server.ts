@@ -5,16 +5,16 @@ import { type LatencySummary, summarizeMs } from './latencies.ts'
 import { PREFLIGHT_ANSWER_CHARS_MAX, PREFLIGHT_CLOCK_SAMPLES } from './limits.ts'
 
 export type ServerAnswers = {
-  /** null: the answer is not from a Tallystick server. */
+  /** Version of the server, or null if the answer is not from a Tallystick server. */
   readonly version: string | null
   readonly readyStatus: number
   /** Latency of `/livez`, which does not use the database, on an open connection. */
   readonly roundTrip: LatencySummary
-  /** Offset from this machine's clock. null: the answer has no Date header. */
+  /** Offset from this machine's clock, or null if the answer has no Date header. */
   readonly clock: ClockOffset | null
 }
 
-/** Precision of a Date header, which has whole seconds. */
+/** Precision of a Date header in ms. The header has whole seconds. */
 const DATE_MS = 1_000
 
 /** Reads a server's public answers. Throws the errors of `fetch`. */
@@ -51,7 +51,7 @@ async function ask(url: URL, now: () => number): Promise<Answer> {
   return { status: response.status, body, tookMs, clock }
 }
 
-/** Reads at most PREFLIGHT_ANSWER_CHARS_MAX of an answer, because the address may be that of any server. */
+/** Reads at most PREFLIGHT_ANSWER_CHARS_MAX characters of an answer, because the address may be that of any server. */
 async function readStart(response: Response): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''

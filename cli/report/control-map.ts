@@ -30,14 +30,14 @@ const schema = z.strictObject({
     ),
 })
 
-/** A list of controls. Each says which entries are evidence for it. */
+/** A list of controls. Each control defines which entries are evidence for it. */
 export type ControlMap = z.output<typeof schema>
 export type Control = ControlMap['controls'][number]
 
 /** Default map, with one control for all entries. */
 export const NO_MAP: ControlMap = { title: 'All entries', controls: [{ id: 'all', title: 'All entries' }] }
 
-/** Reads a control map in YAML 1.2. Throws UsageError. */
+/** Reads a control map in YAML 1.2. Throws UsageError if the file is not a valid control map. */
 export async function readControlMap(path: string): Promise<ControlMap> {
   let value: unknown
   try {
@@ -54,14 +54,14 @@ export async function readControlMap(path: string): Promise<ControlMap> {
   )
 }
 
-/** Returns the ids of the controls that the row is evidence for. */
+/** Returns the ids of the controls for which the row is evidence. */
 export function controlsOf({ controls }: ControlMap, row: ReportRow): string[] {
   return controls.filter((control) => isEvidence(control, row)).map(({ id }) => id)
 }
 
 /**
- * Returns whether the row is evidence for the control, which means that it matches all conditions. A type may be
- * given as a name, which means all its versions.
+ * Returns whether the row is evidence for the control, which means that the row matches all conditions. A type without
+ * a version means all its versions.
  */
 export function isEvidence(
   { kinds, types, agents }: Control,

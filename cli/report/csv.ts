@@ -33,8 +33,8 @@ function csvLine(fields: readonly string[]): string {
 }
 
 /**
- * Returns a CSV field. Spreadsheets run text that begins with one of these characters as a formula; an apostrophe in
- * front of it prevents that.
+ * Returns a CSV field. If the value begins with a character with which spreadsheets begin a formula, adds an apostrophe
+ * before it.
  */
 export function csvField(value: string): string {
   const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value

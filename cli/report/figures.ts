@@ -33,7 +33,7 @@ export class Figures {
     figures.outcomes[name] = (figures.outcomes[name] ?? 0) + 1
   }
 
-  /** Days in order. Days without rows are left out. */
+  /** Returns the days in order, without days that have no rows. */
   get days(): DayFigures[] {
     return [...this.#days.values()].sort((a, b) => (a.day < b.day ? -1 : 1))
   }
@@ -45,7 +45,10 @@ export class Figures {
     return sum
   }
 
-  /** Returns the bars of a plot over time. Each bar covers as many days as needed to stay below PLOT_BARS_MAX. */
+  /**
+   * Returns the bars of a plot over time. Each bar covers several days if single days would give more than
+   * PLOT_BARS_MAX bars.
+   */
   bars(read: (figures: DayFigures) => number): { readonly from: string; readonly value: number }[] {
     const days = this.days
     const [first, last] = [days[0], days.at(-1)]

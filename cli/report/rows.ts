@@ -13,18 +13,18 @@ export type ReportRow = {
   readonly type: string
   readonly agent: string
   readonly onBehalfOf: string
-  /** The verdict, the outcome, the new state, or the status in an agent's record. */
+  /** The verdict, the outcome or the new state of a step, or the status in an agent's record. */
   readonly outcome: string
   readonly denied: boolean
-  /** Empty for a registered statement. The verifier's last line says who signed such statements. */
+  /** Signer of the entry. Empty for a registered statement, whose signers the verifier's last line names. */
   readonly signedBy: 'server' | 'agent' | ''
   readonly leaf: string
 }
 
 /**
- * Yields the rows of a verified entry of a bundle. Every fact comes from a verified line. There are also rows for
- * entries outside a range, and for entries that only provide the keys of a selection. `types`: types of the gated
- * records so far, which the rows of their steps need.
+ * Yields the rows of a verified entry of a bundle. Every fact comes from a verified line. Entries outside the bundle's
+ * range get rows too, and so do entries that a selection contains only because of their keys. `types`: types of the
+ * gated records so far, because entries of later steps do not contain the type.
  */
 export function* rowsOf(entry: VerifiedBundleEntry, types: Map<string, string>): Generator<ReportRow> {
   const { seq, kind, leaf } = entry
@@ -64,7 +64,7 @@ function outcomeOf(predicate: JsonObject, document: JsonValue): Pick<ReportRow, 
 
 /** Matches plain words, without characters that a spreadsheet would treat as a formula or a separator. */
 const OUTCOME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
-/** Outcome shown instead of outcomes that are not plain words, and of those beyond the limit. */
+/** Outcome shown instead of an outcome that is not a plain word, and instead of outcomes above REPORT_OUTCOMES_MAX. */
 export const OTHER_OUTCOME = 'other'
 const DENIALS: ReadonlySet<string> = new Set(['reject', 'denied', 'deny'])
 

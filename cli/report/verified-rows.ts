@@ -11,7 +11,7 @@ import { type ReportRow, rowsOf } from './rows.ts'
 export type VerifiedRows = { readonly report: BundleReport; readonly rows: () => AsyncIterable<ReportRow> }
 
 /**
- * Verifies a bundle and calls `work` with its rows. The rows are stored in a temporary file meanwhile, because a
+ * Verifies a bundle and calls `work` with its rows. While `work` runs, the rows are in a temporary file, because a
  * report reads them once for each control. The bundle itself is read only once, because another process could change
  * it. Throws VerificationError like checkBundle.
  */

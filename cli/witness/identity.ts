@@ -3,13 +3,13 @@ import { fromBase64, fromHex, toBase64 } from '../../src/proof/bytes.ts'
 import type { Sha256, Signer } from '../../src/proof/crypto.ts'
 import { keyThumbprint, parsePublicKey } from '../../src/proof/keys.ts'
 
-/** Content of `witness.json`: the witness's key, and the hashes of the origins of logs with cosigned checkpoints. */
+/** Content of `witness.json`. `cosigned`: hashes of the origins of all logs with a cosigned checkpoint. */
 export type Identity = {
   readonly name: string
-  /** 32 bytes in base64: the private key of RFC 8032. */
+  /** Private key (RFC 8032): 32 bytes in base64. */
   readonly seed: string
   readonly cosigned: readonly string[]
-  /** Logs whose state was rolled back: the key has cosigned more of the log than the folder contains. */
+  /** Logs whose state was rolled back: the key has cosigned a larger checkpoint of the log than the folder contains. */
   readonly rolledBack: readonly string[]
 }
 
@@ -21,7 +21,7 @@ export function newIdentity(name: string): Identity {
   return { name, seed: toBase64(randomBytes(SEED_BYTES)), cosigned: [], rolledBack: [] }
 }
 
-/** Parses `witness.json`. Throws an Error for content that neither newIdentity nor the state writes. */
+/** Parses `witness.json`. Throws an Error for content that neither `newIdentity` nor WitnessState writes. */
 export function parseIdentity(text: string): Identity {
   const { name, seed, cosigned, rolledBack } = JSON.parse(text) as Partial<Identity>
   if (typeof name !== 'string' || typeof seed !== 'string' || fromBase64(seed).length !== SEED_BYTES)

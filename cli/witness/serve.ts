@@ -79,7 +79,7 @@ async function answer(
   return text === null ? { status: 400, body: 'the body is not UTF-8\n' } : witness.addCheckpoint(text)
 }
 
-/** Returns null if the body is not UTF-8. */
+/** Decodes UTF-8. Returns null if the body is not UTF-8. */
 function decode(body: Buffer): string | null {
   try {
     return utf8Decode(body)
@@ -88,7 +88,7 @@ function decode(body: Buffer): string | null {
   }
 }
 
-/** Returns null if the body is too long. */
+/** Reads the body of a request. Returns null if the body is too long. */
 async function readBody(request: IncomingMessage): Promise<Buffer | null> {
   const pieces: Buffer[] = []
   let bytes = 0

@@ -26,10 +26,10 @@ type Cosigned = { readonly tree: LogTree; readonly note: string }
 /**
  * A folder with the key of a witness, and for each log the newest cosigned checkpoint.
  *
- * Cosignatures are worthless if this state ever goes back. So only one process uses the folder at a time,
- * `storeCosigned` returns when the data is on disk, and an incomplete folder is refused. A folder that was restored
- * as a whole looks like a past state, which cannot be detected from its content. A checkpoint with a later
- * cosignature of this key reveals it (`isRolledBack`).
+ * Cosignatures are worthless if an older state of the folder is ever used again. Therefore only one process uses the
+ * folder at a time, `storeCosigned` returns only when the data is on disk, and an incomplete folder is refused. A
+ * folder that was restored as a whole is a valid past state, so its content does not reveal the restore. A checkpoint
+ * with a later cosignature of this key reveals it (`isRolledBack`).
  */
 export class WitnessState {
   readonly signer: Signer
@@ -43,8 +43,8 @@ export class WitnessState {
   #forks = new Map<string, number>()
 
   /**
-   * Opens the folder. Throws UsageError or SourceError; their texts say what to do. `name`: required for a new
-   * folder. For an existing folder it must match if it is given.
+   * Opens the folder. Throws UsageError or SourceError with a text that tells the user what to do. `name`: required for
+   * a new folder. If it is given for an existing folder, it must be the stored name.
    */
   static async open(
     path: string,
@@ -79,12 +79,12 @@ export class WitnessState {
     this.key = makeNoteKey(identity.name, 'cosignature', this.signer.key, providers.sha256)
   }
 
-  /** Returns null if no checkpoint of this log was cosigned. */
+  /** Returns the tree of the last cosigned checkpoint of a log, or null if none was cosigned. */
   findCosignedTree(origin: string): SeenTree | null {
     return this.#cosigned.get(this.hashOf(origin))?.tree ?? null
   }
 
-  /** Returns the newest cosigned note of a log, by the SHA-256 of its origin. */
+  /** Returns the newest cosigned note of the log whose origin has this SHA-256. */
   findNote(hash: string): string | null {
     return this.#cosigned.get(hash)?.note ?? null
   }
@@ -106,7 +106,7 @@ export class WitnessState {
   }
 
   /**
-   * Stores a note of a log that signed two trees of the same size. The stored note and the cosigned one together
+   * Stores a note of a log that signed two trees of the same size. The stored note and the cosigned note together
    * convict the log.
    */
   async storeFork(tree: LogTree, note: string): Promise<void> {
@@ -154,8 +154,8 @@ export class WitnessState {
     for (const hash of this.#identity.cosigned) {
       if (!this.#cosigned.has(hash)) throw lost(join(this.#folder, `${hash}.note`), 'is gone')
     }
-    // A process may have been killed after it wrote the note and before it wrote the list. So missing logs are added
-    // to the list.
+    // A process may have been killed after it wrote the note and before it wrote the list. Logs that are missing from
+    // the list are therefore added now.
     const cosigned = [...this.#cosigned.keys()].sort()
     if (cosigned.length > this.#identity.cosigned.length) await this.#writeIdentity({ cosigned })
   }
@@ -175,7 +175,7 @@ export class WitnessState {
   }
 
   /**
-   * Writes are serialized, because requests of other logs write the file too. Each write contains all earlier
+   * Writes run one after another, because requests of other logs write the file too. Each write contains all earlier
    * changes.
    */
   async #writeIdentity(change: Partial<Identity>): Promise<void> {
@@ -185,10 +185,7 @@ export class WitnessState {
     await write
   }
 
-  /**
-   * Requires the lock first: a process that was suspended for a long time may have lost the folder to another
-   * process.
-   */
+  /** Requires the lock first. If a process was suspended for a long time, another process may have taken the folder. */
   async #write(file: string, content: string): Promise<void> {
     this.#lock.requireLock()
     await replaceFile(join(this.#folder, file), content)

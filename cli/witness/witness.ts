@@ -17,14 +17,14 @@ import {
 } from './limits.ts'
 import { START_ANEW, type WitnessState } from './state.ts'
 
-/** Answer of a witness. `isSize`: the body is a size (status 409) and not a text. */
+/** Answer of a witness. `isSize`: the body is the size of a tree (status 409) and not a text. */
 export type WitnessAnswer = { readonly status: number; readonly body: string; readonly isSize?: boolean }
 
 export const TOO_MANY: WitnessAnswer = { status: 429, body: 'too many requests: try again in a second\n' }
 
 /**
- * Limit of checkpoints that the log has signed and that extend its tree. Other clients cannot use up this limit:
- * naming the log, or sending its old checkpoints, does not count.
+ * Limit of requests with a checkpoint that the log has signed and that extends its tree. Other clients cannot use up
+ * this limit, because requests that only name the log, or repeat its old checkpoints, do not count.
  */
 const PER_LOG = {
   requestsPerSecond: WITNESS_REQUESTS_PER_LOG_PER_SECOND,
@@ -41,23 +41,26 @@ type WitnessDeps = {
 }
 
 /**
- * Implements C2SP tlog-witness with a folder as its state. It makes one decision at a time for each log. A decision
- * is on disk before it is sent.
+ * Implements C2SP tlog-witness with a folder as its state. It makes one decision at a time for each log, and sends a
+ * decision only when the decision is on disk.
  */
 export class Witness {
   readonly #deps: WitnessDeps
   readonly #limits = new RateLimits(() => performance.now())
-  /** Queues by origin: the end of the last request, and the number of open requests. */
+  /**
+   * Maps a log's origin to its queue. `last` settles when the newest request has ended. `length` is the number of open
+   * requests.
+   */
   readonly #queues = new Map<string, { last: Promise<unknown>; length: number }>()
 
-  /** Newest cosignatures, by origin. */
+  /** Maps a log's origin to its newest cosignature. */
   readonly #last = new Map<string, { text: string; atMs: number; line: string }>()
 
   constructor(deps: WitnessDeps) {
     this.#deps = deps
   }
 
-  /** Returns the origin that a body names, if it is the origin of a known log. */
+  /** Returns the origin in a body. Returns null if no known log has this origin. */
   findOrigin(body: string): string | null {
     const begin = body.indexOf('\n\n') + 2
     const origin = body.slice(begin, body.indexOf('\n', begin))
@@ -100,7 +103,7 @@ export class Witness {
 
   async #cosign({ signed: { note, tree } }: Judgement & { refusal: null }): Promise<WitnessAnswer> {
     const { state, logs, providers, now } = this.#deps
-    // Uses the log's own copy of the name: the string from the request would keep the whole request in memory.
+    // Uses the stored copy of the origin. A part of the request's text would keep the whole text in memory.
     const { origin, keys } = logs.get(tree.origin)!
     const isNew = state.findCosignedTree(origin)?.size !== tree.size
     if (isNew && !this.#limits.charge([{ name: 'log', id: origin, limit: PER_LOG }]).allowed) return TOO_MANY
@@ -111,7 +114,7 @@ export class Witness {
     const text = ownText(note.text)
     const seconds = Math.floor(nowMs / 1_000)
     const line = cosign(text, seconds, state.key.name, state.signer, providers.sha256)
-    // Stored only if new. A repeated tree is on disk already, and anybody can send the newest checkpoint again.
+    // Only a new tree is stored. A repeated tree is on disk already, and anybody can send the newest checkpoint again.
     if (isNew) {
       // Only lines of the log's own keys are stored, because lines of other keys could come from anybody.
       const own = keys

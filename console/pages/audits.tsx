@@ -6,7 +6,7 @@ import { useAct, useQuery } from '../queries.ts'
 import { linkTo } from '../router.ts'
 import type { Session } from '../session.ts'
 
-/** Audits of the whole ledger by the server, newest first, with their findings or errors. */
+/** Shows the server's audits of the whole ledger, newest first, with their findings or errors. */
 export function AuditsPage({ session }: { session: Session }) {
   const { client } = session
   const audits = useQuery(

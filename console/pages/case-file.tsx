@@ -11,7 +11,7 @@ import type { Verdict } from '../verifier.ts'
 
 const today = () => new Date().toISOString().slice(0, 10)
 
-/** Makes one file for a period, for a reader who only has a key of the ledger. */
+/** Page that makes one file with the records of a period. Whoever verifies the file needs only a key of the ledger. */
 export function CaseFilePage({ session }: { session: Session }) {
   const [given, setGiven] = useState({ from: today(), to: today(), agent: '', type: '', trace: '' })
   const [documents, setDocuments] = useState(true)

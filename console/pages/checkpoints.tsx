@@ -30,7 +30,7 @@ const COLUMNS: Column<ListedCheckpoint>[] = [
   { name: 'Published', cell: ({ publishedAt }) => <Time at={publishedAt} /> },
 ]
 
-/** Signed sizes of the ledger, their witnesses, and the key and checkpoint that this browser stores. */
+/** Shows the ledger's signed sizes, their witnesses, and the key and checkpoint that this browser stores. */
 export function CheckpointsPage({ session, size }: { session: Session; size: string }) {
   const { client } = session
   const list = useQuery((signal) => client.checkpoints.list({ limit: PAGE_ROWS }, { signal }).page(), [])
@@ -203,7 +203,7 @@ function Witnesses({
   )
 }
 
-/** The key and checkpoint that this browser stores. The reader can set and clear them. */
+/** Shows the key and checkpoint that this browser stores. The reader can set and clear them. */
 function StoredKey({ session: { ledger } }: { session: Session }) {
   const [kept, setKept] = useState(() => readTrust(ledger.id))
   const [noteKey, setNoteKey] = useState('')

@@ -10,7 +10,7 @@ import type { Session } from '../session.ts'
 
 const DAY_MS = 86_400_000
 
-/** One day of the fleet: actions, decisions, failures, and actions without an outcome. */
+/** Shows one day of all agents: actions, decisions, failures, and actions without an outcome. */
 export function DayPage({ session, query }: { session: Session; query: URLSearchParams }) {
   const day = /^\d{4}-\d\d-\d\d$/.exec(query.get('date') ?? '')?.[0] ?? dayOf(Date.now())
   const asked = useQuery((signal) => readDay(session, day, signal), [day])
@@ -106,7 +106,7 @@ function Findings({ session, records }: { session: Session; records: readonly Le
   )
 }
 
-/** A table with one row per activity, with its outcome and its decisions. */
+/** Shows a table with one row per activity, with its outcome and its decisions. */
 function Activities({
   caption,
   activities,

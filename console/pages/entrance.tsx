@@ -12,7 +12,7 @@ function refusalOf({ problem: { detail, title }, requestId }: AuthenticationErro
   return `This server refuses the key: ${why}. Type another one, or ask the person who gave it to you. (Request ${requestId})`
 }
 
-/** Requests the API key. `refused`: the error of the last key. */
+/** Asks the reader for the API key. `refused`: the error for the last key. */
 export function EntrancePage({
   enter,
   refused,

@@ -193,7 +193,7 @@ const DIFFERENCES: Column<Difference>[] = [
   { name: 'Theirs', cell: ({ theirs }) => (theirs === null ? '–' : `version ${theirs.version}`) },
 ]
 
-/** Shows whether both sides have the same entries. If no comparison was made, that is not shown as a fault. */
+/** Shows whether both sides have the same entries. A comparison that was not made is not shown as a fault. */
 function Agreement({ found: { reconciled, reasons } }: { found: PeerReconciliation }) {
   if (reconciled) return <State state="both have the same" tone="good" />
   const faults = reasons.filter((reason) => reason !== 'not_asked')

@@ -16,7 +16,7 @@ import type { Session } from '../session.ts'
 import { keyOf, readTrust, storeTrust } from '../trust.ts'
 import type { RecordVerdict } from '../verifier.ts'
 
-/** A record with its state, its verification and all of its entries. */
+/** Shows a record with its state, its verification and all of its entries. */
 export function RecordPage({ session, id, query }: { session: Session; id: string; query: URLSearchParams }) {
   const peer = query.get('peer') ?? undefined
   const asked = useQuery((signal) => session.client.records.get(id, { peer, signal }), [id, peer])
@@ -236,7 +236,7 @@ function Delivered({ session: { names }, record: { gated } }: { session: Session
   )
 }
 
-/** Results of the rules, and the verdict. */
+/** Shows the results of the rules, and the verdict. */
 function Judged({ session: { names }, record: { gated } }: { session: Session; record: LedgerRecord }) {
   const { verification, verdict, overturn, revision, cancellation, tolerances, revisions, maxRevisions } =
     gated!
@@ -390,7 +390,10 @@ function Entry({ entry }: { entry: RecordEntry }) {
   )
 }
 
-/** True for null, and for an empty list, which the values have if no rule compared anything. */
+/**
+ * Returns true for null and for an empty list. If no rule compared anything, the document with the compared values is
+ * an empty list.
+ */
 function isEmpty(document: unknown): boolean {
   return document == null || (Array.isArray(document) && document.length === 0)
 }

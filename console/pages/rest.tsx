@@ -15,7 +15,7 @@ import { SearchPage } from './search.tsx'
 import { VerifyPage } from './verify.tsx'
 import { WorkPage } from './work.tsx'
 
-/** Shows the page of an address, for all pages except the overview. */
+/** Shows the page that the address names. Covers all pages except the overview. */
 export function RestPage({ route, session }: { route: Route; session: Session }) {
   const { page, id, query } = route
   switch (page) {

@@ -74,7 +74,7 @@ export function RetentionPage({ session }: { session: Session }) {
 
 type ErasureEvent = LedgerEvent & { readonly type: 'payload.erased' }
 
-/** Signed entries that erased documents, newest first. The chain is read from its beginning, page by page. */
+/** Shows the signed entries that erased documents, newest first. Reads the chain from its beginning, page by page. */
 function Erasures({ session }: { session: Session }) {
   const [found, setFound] = useState<ErasuresFound | null>(null)
   const { isBusy, error, act } = useAct()
@@ -267,7 +267,7 @@ function Lift({ session, hold, done }: { session: Session; hold: Hold; done: () 
   )
 }
 
-/** Type and agent of a form. Empty values are ignored. */
+/** Values of the form fields for type and agent. Empty values are ignored. */
 type RecordFilter = { readonly type: string; readonly agent: string }
 
 const EVERYTHING: RecordFilter = { type: '', agent: '' }

@@ -9,7 +9,7 @@ import { type Run, readRun, readTrace } from '../runs.ts'
 import type { Session } from '../session.ts'
 import { duration } from '../times.ts'
 
-/** Page of a run or a trace: activities with their nesting, times and outcomes. */
+/** Shows a run or a trace: activities with their nesting, times and outcomes. */
 export function RunPage({ session, id, query }: { session: Session; id: string; query: URLSearchParams }) {
   const trace = query.get('trace')
   const { drawn, error } = useRun((show, signal) =>
@@ -88,7 +88,10 @@ function useRun(read: (show: (run: Run) => void, signal: AbortSignal) => Promise
   return { drawn, error }
 }
 
-/** Totals of the whole run. Runs of agents are counted separately, because a run fails if an action in it fails. */
+/**
+ * Shows the totals of the whole run. Runs of agents are counted separately, because a run fails if an action in it
+ * fails.
+ */
 function Totals({ drawn: { activities, records, state } }: { drawn: Drawn }) {
   const [actions, runs, decisions] = [new Map(), new Map(), new Map()] as Map<string, number>[]
   for (const activity of everyActivity(activities)) {

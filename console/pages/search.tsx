@@ -12,12 +12,12 @@ import { Records } from '../parts/records.tsx'
 import { linkTo } from '../router.ts'
 import type { Session } from '../session.ts'
 
-/** Filters of `GET /v1/records` that have a field here, with their labels. */
+/** Filters of `GET /v1/records` for which this page has a field, with their labels. */
 const FILTERS = FILTER_ENTRIES.flatMap(([name, { label }]) => (label ? [[name, label] as const] : []))
 const STATES =
   'RECORDED CREATED ACTIVE SUBMITTED VERIFIED DISCREPANT ACCEPTED REJECTED CANCELLED EXPIRED'.split(' ')
 
-/** A page with one field for any text, and filters that are part of the address. */
+/** Shows one field for any text, and filters that are part of the address. */
 export function SearchPage({ session, query }: { session: Session; query: URLSearchParams }) {
   return (
     <Page title="Search">
@@ -204,7 +204,10 @@ function Read({
   )
 }
 
-/** Suggests what to try next, if a name was treated as an agent's, or if nothing was found. */
+/**
+ * Suggests other searches, for example if the typed text was understood as the name of an agent, or if nothing was
+ * found.
+ */
 function NextToTry({
   session: { names, ledger },
   text,

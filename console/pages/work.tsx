@@ -8,8 +8,8 @@ import { linkTo } from '../router.ts'
 import { has, type Session } from '../session.ts'
 
 /**
- * Groups of waiting gated work. `mine`: roles of the agent that takes the next step. `none`: text for an empty group;
- * null: an empty group is hidden.
+ * Groups of waiting gated work. `mine`: roles of the agent that takes the next step. `none`: text for an empty group,
+ * or null to hide an empty group.
  */
 const WAITS = [
   {
@@ -38,7 +38,7 @@ type Wait = (typeof WAITS)[number]
 type WaitingWork = Wait & { readonly records: readonly LedgerRecord[]; readonly isWhole: boolean }
 
 /**
- * Waiting gated work, oldest first. Each row has the buttons for the possible decisions. `for=me`: only work that
+ * Shows waiting gated work, oldest first. Each row has the buttons for the possible decisions. `for=me`: only work that
  * waits for the agent of this key.
  */
 export function WorkPage({ session, query }: { session: Session; query: URLSearchParams }) {
@@ -87,7 +87,7 @@ export function WorkPage({ session, query }: { session: Session; query: URLSearc
   )
 }
 
-/** Reads one group. `me`: only work whose next step this agent takes; null: all work. */
+/** Reads one group. `me`: an agent, to read only work whose next step this agent takes. With null, reads all work. */
 async function readWaiting(
   { client }: Session,
   wait: Wait,
@@ -127,7 +127,7 @@ function Works({
   )
 }
 
-/** One gated record: payload, delivery, who must act, and the steps that this key may take. */
+/** Shows one gated record: payload, delivery, who must act, and the steps that this key may take. */
 function Work({ record, session, reload }: { record: LedgerRecord; session: Session; reload: () => void }) {
   const { id, type, payload, gated } = record
   const { principal, performer, deadline, completion, verification, revision } = gated!

@@ -8,7 +8,7 @@ export function AuditResult({ audit: { ok, state } }: { audit: Audit }) {
   return ok ? <State state="no fault" tone="good" /> : <State state="fault" tone="bad" />
 }
 
-/** Shows the fault, or the error of the newest attempt. Shows nothing if there is neither. */
+/** Shows the fault that the audit found, or the error of its newest attempt. Shows nothing if there is neither. */
 export function AuditReason({ audit: { report, error } }: { audit: Audit }) {
   if (error !== null) return <>{error.reason}</>
   if (report === null) return null

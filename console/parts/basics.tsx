@@ -7,13 +7,13 @@ import { ago, clockTime } from '../times.ts'
 import { JsonTree } from './json-tree.tsx'
 
 /*
- * Components that all pages use. Texts of a ledger become text nodes, in which hidden characters are marked:
+ * Components that all pages use. A text of a ledger becomes a text node, and its hidden characters are marked:
  * console/shown-text.ts.
  */
 
 /**
- * An id with a copy button. `to`: link to its page. `short`: shows only the end of the id, in which ids of the same
- * time differ.
+ * An id with a copy button. `to`: link to its page. `short`: shows only the end of the id. Ids made at the same time
+ * differ only there.
  */
 export function Id({ id, to, short }: { id: string; to?: string | undefined; short?: boolean }) {
   const text = short ? shortened(id) : id
@@ -34,7 +34,7 @@ function shortened(id: string): string {
 const COPY_PATH = 'M5.5 5.5h8v8h-8zM3.5 10.5h-1v-8h8v1'
 const COPIED_PATH = 'M2.5 8.5l4 4 7-9'
 
-/** Button that copies a text. `label`: name of the text. Default: the text itself. */
+/** Button that copies a text. `label`: name of the text for screen readers; by default the text itself. */
 export function Copy({ text, label = text }: { text: string; label?: string }) {
   const [isCopied, setIsCopied] = useState(false)
   useEffect(() => {
@@ -42,7 +42,7 @@ export function Copy({ text, label = text }: { text: string; label?: string }) {
     const timer = setTimeout(() => setIsCopied(false), COPIED_MS)
     return () => clearTimeout(timer)
   }, [isCopied])
-  // There is no button without a clipboard, which browsers offer only to pages of https and of this machine.
+  // Browsers have a clipboard only for pages from https or from this machine. Elsewhere there is no button.
   if (navigator.clipboard === undefined) return null
   const copy = () => navigator.clipboard.writeText(text).then(() => setIsCopied(true))
   return (
@@ -132,8 +132,8 @@ export function State({ state, tone = toneOf(state) }: { state: string; tone?: T
 }
 
 /**
- * Returns the tone of a state. Inherited members are ignored, because writers may use any word, such as
- * `constructor`.
+ * Returns the tone of a state. Writers may use any word, such as `constructor`, so inherited members of the table are
+ * ignored.
  */
 function toneOf(state: string): Tone {
   return Object.hasOwn(TONES, state) ? TONES[state]! : 'plain'
@@ -167,7 +167,7 @@ export function Section({ title, children }: { title: string; children: Componen
   )
 }
 
-/** A list of names and values. Leaves out values that are null. */
+/** A list of names and values. Facts whose value is null are left out. */
 export function Facts({ facts }: { facts: readonly (readonly [name: string, value: ComponentChildren])[] }) {
   return (
     <dl>
@@ -183,7 +183,7 @@ export function Facts({ facts }: { facts: readonly (readonly [name: string, valu
   )
 }
 
-/** A part that scrolls separately from the page. It can get the focus, so that a keyboard can scroll it. */
+/** An area that scrolls separately from the page. The area can get the focus, so that a keyboard can scroll it. */
 function Scrolled({
   label,
   kind = '',
@@ -204,8 +204,8 @@ function Scrolled({
 export type Column<T> = { readonly name: string; readonly cell: (row: T) => ComponentChildren }
 
 /**
- * A table. `caption`: for screen readers. A wide table scrolls separately from the page. On a phone each row is a
- * card: the first cell is the card's heading, and the other cells follow, each with the name of its column.
+ * A table. `caption`: text for screen readers. A wide table scrolls separately from the page. On a phone each row is a
+ * card. The first cell is the heading of the card. The other cells follow, each with the name of its column.
  */
 export function Table<T>({
   caption,
@@ -270,7 +270,7 @@ export function Lacking({ scope }: { scope: string }) {
   )
 }
 
-/** Shows the data. Until there are data, shows that they are loading, or the error. */
+/** Shows the data. Before there are data, shows that the data are loading, or the error. */
 export function Shown<T>({
   of: { data, error },
   children,

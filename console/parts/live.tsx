@@ -6,8 +6,8 @@ import type { Session } from '../session.ts'
 import { Agent, type Column, Failure, Id, State, Table, Time } from './basics.tsx'
 
 /**
- * Live events, newest first, at most LIVE_EVENTS_MAX. They are drawn every quarter of a second, however many arrive.
- * The list does not move while the reader pauses it or has the focus in it.
+ * Shows live events, newest first, at most LIVE_EVENTS_MAX. Draws four times a second, however many events arrive. The
+ * list does not change while the reader pauses it, or while the keyboard focus is in it.
  */
 export function Live({ session }: { session: Session }) {
   const { client } = session

@@ -40,7 +40,7 @@ export function Records({
 }
 
 /**
- * Shows outcome or state of a record, and one line of its payload. For built-in types the line has only the most
+ * Shows outcome or state of a record, and one line of its payload. For built-in types, the line contains only the most
  * important members.
  */
 export function Summary({ record }: { record: LedgerRecord }) {
@@ -63,7 +63,7 @@ export function Summary({ record }: { record: LedgerRecord }) {
   )
 }
 
-/** Returns the status or decision in a record; null for records of other types. */
+/** Returns the status or the decision that a record contains, or null for records of other types. */
 export function wordOf({ type, payload }: LedgerRecord): string | null {
   const { status, decision } = (payload ?? {}) as { status?: unknown; decision?: unknown }
   if (type === 'agent-outcome/1' || type === 'mcp-call/1') return text(status)
@@ -109,8 +109,8 @@ export function membersOf(value: unknown): string {
 }
 
 /**
- * Shows the decision of an `approval/1`. The name of the party that decided is only a claim of the record's writer.
- * The signature proves who wrote the record, or that the server accepted it from that agent.
+ * Shows the decision of an `approval/1`. The name of the party that decided is only a claim of the record's writer. The
+ * signature proves who wrote the record, or that the server accepted the record from that agent.
  */
 export function Decision({ record, session }: { record: LedgerRecord; session: Session }) {
   const { actor, entry, payload } = record

@@ -59,7 +59,7 @@ const ACTIVATE: Step = {
   take: ({ client }, record) => client.records.activate(record.id, {}, as(record)),
 }
 
-/** Returns the steps that the server would probably accept. The server decides. */
+/** Returns the steps that the server would probably accept. The server makes the final decision. */
 export function stepsOf(session: Session, { nextEvents, gated }: LedgerRecord): Step[] {
   if (gated === null) return []
   const me = session.ledger.key.agent

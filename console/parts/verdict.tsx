@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { Verdict } from '../verifier.ts'
 
-/** Shows a verdict. A negative one turns the whole page red while it is shown. */
+/** Shows a verdict. A negative verdict turns the whole page red while it is shown. */
 export function VerdictSection({ verdict, children }: { verdict: Verdict; children?: ComponentChildren }) {
   const { ok, title, reason, basis } = verdict
   useEffect(() => {

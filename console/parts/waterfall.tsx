@@ -14,7 +14,7 @@ type Row = {
   readonly activity: Activity
   /** Depth in the tree, counted from 1. */
   readonly level: number
-  /** Index of the parent row; -1: the row has no parent. */
+  /** Index of the parent row, or -1 if the row has no parent. */
   readonly parent: number
   readonly isFolded: boolean
 }
@@ -257,7 +257,7 @@ class ActivityRow extends Component<ActivityRowProps> {
   }
 }
 
-/** Returns the error of an activity; null: it ended well. */
+/** Returns the error of an activity, or null if the activity ended well. */
 function failureOf({ ending, outcomes, record }: Activity): string | null {
   if (ending === 'ok') return null
   const given = { ...record.payload, ...outcomes.at(-1)?.payload } as Record<string, unknown>

@@ -2,8 +2,8 @@ import { appendFile, readFile } from 'node:fs/promises'
 import { type Tallystick, verify } from '@tallystick/sdk'
 
 /**
- * A ledger's checkpoints in a file, one per line, as `tallystick checkpoints watch` writes them. Each extends the one
- * before. Store the file where the ledger's operator cannot reach it.
+ * A ledger's checkpoints in a file, one per line, as `tallystick checkpoints watch` writes them. Each checkpoint
+ * extends the one before. Store the file where the ledger's operator cannot write it.
  */
 export class KeptCheckpoints {
   readonly notes: string[]
@@ -23,8 +23,8 @@ export class KeptCheckpoints {
   }
 
   /**
-   * Appends a checkpoint. Throws VerificationError if its ledger does not begin with the stored one, because it was
-   * cut or rewritten.
+   * Appends a checkpoint. Throws VerificationError if the checkpoint's ledger does not begin with the stored ledger,
+   * because its history was cut or rewritten.
    */
   async keep(note: string): Promise<void> {
     if (this.notes.includes(note)) return
@@ -33,7 +33,7 @@ export class KeptCheckpoints {
     const last = this.notes.at(-1)
     if (last !== undefined) {
       const from = await verify.checkpoint(last, { noteKey })
-      // A smaller checkpoint adds nothing. Verifying the export shows whether the ledger still has its size.
+      // A smaller checkpoint proves nothing new. Verifying the export shows whether the ledger still has its size.
       if (to.size < from.size) return
       const proof = await this.#findProof(from.size, to.size)
       await verify.consistency(proof, { from: last, to: note, noteKey })
@@ -42,7 +42,9 @@ export class KeptCheckpoints {
     this.notes.push(note)
   }
 
-  /** Reads the consistency proof. Equal sizes need none: the checkpoints are the same, or contradict each other. */
+  /**
+   * Reads the consistency proof. Checkpoints of equal size need no proof: they are the same, or contradict each other.
+   */
   async #findProof(from: number, to: number) {
     return from === to ? { from, to, path: [] } : this.#tallystick.checkpoints.consistency(from, to)
   }

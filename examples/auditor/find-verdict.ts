@@ -4,8 +4,8 @@ import { type EntryLine, type PublishedKey, verify } from '@tallystick/sdk'
 const VERDICTS: readonly string[] = ['verdict-rendered', 'verdict-overturned']
 
 /**
- * Returns the seq of the last verdict on a record in a verified export. null: the record has no verdict. The server
- * is not asked, because it could name an earlier verdict.
+ * Returns the seq of the last verdict on a record in a verified export, or null if the record has no verdict. The
+ * export is searched instead of the server, because the server could name an earlier verdict.
  */
 export async function findVerdict(copy: string, record: string): Promise<number | null> {
   const file = await open(copy)
@@ -13,8 +13,8 @@ export async function findVerdict(copy: string, record: string): Promise<number 
   let seq: number | null = null
   for await (const text of file.readLines()) {
     const line = JSON.parse(text) as Partial<EntryLine> & { keys?: PublishedKey[] }
-    // Compromised keys are accepted here: verifying the export has already checked their entries against the stored
-    // checkpoints.
+    // Entries of compromised keys are accepted here. The verification of the export has already checked them against
+    // the stored checkpoints.
     if (line.keys) keys = line.keys.map((key) => ({ ...key, compromisedAt: null }))
     if (line.envelope === undefined || !VERDICTS.includes(line.kind!)) continue
     const { subjects } = await verify.envelope(line.envelope, { keys })

@@ -1,10 +1,10 @@
 /*
  * npm run example -- auditor [--record rec_…] [--kid HEX] [--note-key VKEY] [--folder FOLDER]
  *
- * An outside auditor runs this once a day, with a key that has only the scope `audit:read`. It stores the ledger's
- * checkpoints, compares each with the one before, verifies the whole ledger against them, and verifies the settlement
- * of a record. It does not trust the server. Exits with 1 if something contradicts the signed or stored evidence,
- * with 2 if that could not be checked.
+ * An outside auditor runs this program once a day, with an API key that has only the scope `audit:read`. The program
+ * stores the ledger's checkpoints and compares each with the one before. It verifies the whole ledger against them, and
+ * verifies the settlement of a record. It does not trust the server. It exits with 1 if something contradicts the
+ * signed or stored evidence, and with 2 if that could not be checked.
  */
 import { createWriteStream, openAsBlob } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
@@ -52,8 +52,8 @@ function readOptions() {
   const { values } = parseArgs({
     options: {
       record: { type: 'string' },
-      // Trusted values from another source, on paper if necessary: the ledger's first envelope key, and the key of
-      // its checkpoints.
+      // Trusted values that come from another source than the server, on paper if necessary: the ledger's first
+      // envelope key, and the key of its checkpoints.
       kid: { type: 'string', multiple: true, default: [] },
       'note-key': { type: 'string' },
       folder: { type: 'string', default: 'audit' },
@@ -64,7 +64,7 @@ function readOptions() {
 
 type LedgerTrust = { readonly kids: readonly string[]; readonly checkpoints: readonly string[] }
 
-/** Verifies every entry, from a copy that is stored, so that later answers can be compared with it. */
+/** Verifies every entry in a copy of the ledger. The copy is stored, so that later answers can be compared with it. */
 async function verifyLedger(tallystick: Tallystick, copy: string, trust: LedgerTrust): Promise<void> {
   const stream = Readable.fromWeb(await tallystick.exports.stream())
   await pipeline(stream, createWriteStream(copy, { mode: 0o600 }))
@@ -74,7 +74,9 @@ async function verifyLedger(tallystick: Tallystick, copy: string, trust: LedgerT
 
 type ProofTrust = { readonly kids: readonly string[]; readonly noteKey: string }
 
-/** Verifies what a payer acts on: the signal of the signed verdict, in the ledger of the stored checkpoints. */
+/**
+ * Verifies the value on which a payer acts: the signal of the signed verdict, in the ledger of the stored checkpoints.
+ */
 async function verifySettlement(
   tallystick: Tallystick,
   { record, seq }: { record: string; seq: number },

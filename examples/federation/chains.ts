@@ -2,7 +2,10 @@ import { fromBase64 } from '../../src/proof/bytes.ts'
 import { parseEnvelope } from '../../src/proof/envelope/cose.ts'
 import { parseStatement } from '../../src/proof/statement/statement.ts'
 
-/** An entry of an export, for drawing. `receives`: leaf of the other chain's entry that this entry names, or null. */
+/**
+ * An entry of an export, reduced to what is drawn. `receives`: leaf of the other chain's entry that this entry names,
+ * or null.
+ */
 export type ChainEntry = {
   readonly seq: number
   readonly kind: string
@@ -27,8 +30,8 @@ export function readChain(text: string): ChainEntry[] {
 }
 
 /**
- * Returns the leaf by which an entry names another ledger's entry: in a receipt, a step that takes an offer, or the
- * second half of a handshake.
+ * Returns the leaf by which an entry names another ledger's entry, or null. Three kinds of entries have such a leaf: a
+ * receipt, a step that takes an offer, and the second half of a handshake.
  */
 function receivedLeaf(predicate: Readonly<Record<string, unknown>>): string | null {
   const { received, offer, counterpart } = predicate as {
@@ -49,9 +52,9 @@ const LEAF_CHARS = 8
 const ARROWS = ['◀──', '──▶'] as const
 
 /**
- * Draws one line per exchange, in the order of time: what one chain received, beside the entry that it names. An
- * entry that was drawn before is in brackets. An example is a step that takes an offer: it receives the offer, and
- * the other side receives the step.
+ * Draws one line per exchange, in the order of time: the entry that received something, and beside it the entry that it
+ * names. An entry that was drawn before is in brackets. For example, a step that takes an offer is drawn twice: it
+ * receives the offer, and later the other side receives the step.
  */
 export function drawChains(left: Chain, right: Chain): string[] {
   const chains = [left.entries, right.entries] as const
@@ -71,8 +74,8 @@ export function drawChains(left: Chain, right: Chain): string[] {
 }
 
 /**
- * Returns a row for each entry that receives an entry of the other side, and for each entry that the other side has
- * not received.
+ * Returns a row for each entry of this side that receives an entry of the other side, and for each entry of this side
+ * that the other side has not received.
  */
 function rowsOf(chains: readonly [readonly ChainEntry[], readonly ChainEntry[]], side: 0 | 1): Row[] {
   const other = side === 0 ? 1 : 0

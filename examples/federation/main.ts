@@ -12,7 +12,7 @@ import { drawChains, readChain } from './chains.ts'
 import { Organisation, runTallystick } from './organisation.ts'
 
 const dataDir = mkdtempSync(join(existsSync('/var/tmp') ? '/var/tmp' : tmpdir(), 'tallystick-demo-'))
-// Started by root, Postgres runs as another user, who must be able to enter this folder.
+// If root runs the example, Postgres runs as another user, who must be able to enter this folder.
 chmodSync(dataDir, 0o711)
 const organisations: Organisation[] = []
 const interrupted = new AbortController()
@@ -28,7 +28,7 @@ try {
   await Promise.all(organisations.map((organisation) => organisation.stop()))
   rmSync(dataDir, { recursive: true, force: true })
 }
-// Does not wait for requests that are under way at an interruption.
+// Exits without waiting for requests that are in progress after an interruption.
 process.exit()
 
 async function play(): Promise<void> {

@@ -14,11 +14,14 @@ const WAIT_SECONDS = 20
 // biome-ignore lint/suspicious/noExplicitAny: answers of our own servers
 type Answer = any
 
-/** A server of `npm start` in a folder of its own, which may send to this machine. */
+/**
+ * A server of `npm start` in a folder of its own. It may send requests to addresses of this machine, where the other
+ * organisation's server runs.
+ */
 export class Organisation {
   readonly name: string
   readonly url: string
-  /** `led_…`, after `ready`. */
+  /** Id of the ledger (`led_…`), set by `ready`. */
   ledger = ''
   #key = ''
   readonly #dataDir: string
@@ -51,7 +54,8 @@ export class Organisation {
         TALLYSTICK_DRAIN_SECONDS: '0',
         TALLYSTICK_LOG_LEVEL: 'warn',
       },
-      // A process group of its own, so that Ctrl-C reaches only the example, which then stops the server.
+      // The server has a process group of its own. Ctrl-C therefore reaches only the example, which then stops the
+      // server.
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -81,7 +85,7 @@ export class Organisation {
     await once(this.#process, 'exit')
   }
 
-  /** Sends a request and returns its answer. Throws unless it succeeded. `key`: default is the first key. */
+  /** Sends a request and returns its answer. Throws if the request fails. `key`: by default the ledger's first key. */
   async ask(
     method: string,
     path: string,
@@ -93,8 +97,8 @@ export class Organisation {
   }
 
   /**
-   * Returns a record when it is in the state. Each request waits at the server for a change. Before the record has
-   * arrived, the server answers 404.
+   * Returns a record as soon as it is in the state. Each request waits at the server for a change. Until the record has
+   * arrived from the other side, the server answers 404.
    */
   async untilRecord(id: string, state: string, signal: AbortSignal): Promise<Answer> {
     const known: { etag?: string } = {}
@@ -178,7 +182,7 @@ export async function runTallystick(args: readonly string[]): Promise<{ code: nu
   return { code, output }
 }
 
-/** Leaves out variables that configure the user's own Tallystick. */
+/** Returns the environment without the variables that configure the user's own Tallystick. */
 function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(env).filter(([name]) => !/^(TALLYSTICK_|OTEL_|DATABASE_URL$)/.test(name)),

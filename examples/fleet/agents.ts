@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Notarizer, Tallystick, type TallystickOptions } from '@tallystick/sdk'
 import { type Delivery, euros, type FleetTypes } from './survey.ts'
 
-/** Agents of the fleet and their scopes: each may do only its own work. */
+/** Agents of the fleet and their scopes. The scopes allow each agent only its own work. */
 const SCOPES = {
   planner: ['records:write', 'records:read:own'],
   researcher: ['records:write', 'records:read:own'],
@@ -17,7 +17,7 @@ export type Fleet = { readonly [Name in keyof typeof SCOPES]: FleetAgent }
 export async function openFleet(gateway: Tallystick<FleetTypes>, server: TallystickOptions): Promise<Fleet> {
   const fleet: Record<string, FleetAgent> = {}
   for (const [name, scopes] of Object.entries(SCOPES)) {
-    // Registers the agent too, unless the ledger has one of this name.
+    // Registers the agent too, unless the ledger already has an agent of this name.
     const { id, agent, key } = await gateway.keys.create({ name, scopes: [...scopes] })
     const client = new Tallystick<FleetTypes>({ ...server, apiKey: key })
     fleet[name] = new FleetAgent({ name, id: agent, keyId: id, client })
@@ -30,7 +30,7 @@ export class FleetAgent {
   readonly id: string
   readonly keyId: string
   readonly client: Tallystick<FleetTypes>
-  /** Accepts records at once, and sends them in batches. */
+  /** Notarizer of the agent. It accepts records immediately, and sends them in batches. */
   readonly ledger: Notarizer<FleetTypes>
 
   constructor(agent: { name: string; id: string; keyId: string; client: Tallystick<FleetTypes> }) {

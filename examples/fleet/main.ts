@@ -2,8 +2,8 @@
  * npm run example -- fleet
  *
  * A fleet of simulated agents for the server of `npm start`. A planner commissions surveys of prices. A researcher
- * delivers them, and delegates a part to a scraper. Every tool call is notarized, and every delivery is checked by
- * rules and judged. At the end an auditor exports the ledger and verifies it offline.
+ * delivers them, and delegates a part to a scraper. Every tool call is notarized. Rules check every delivery, and then
+ * it is judged. At the end an auditor exports the ledger and verifies it offline.
  */
 import { Tallystick, verify } from '@tallystick/sdk'
 import { credentials } from '../credentials.ts'
@@ -34,7 +34,8 @@ async function surveyWithARevision({ planner, researcher, scraper }: Fleet): Pro
   say('planner', 'wants 20 prices of copper for at most 1.00 EUR', order.id)
   await researcher.client.records.activate(order.id)
 
-  // To delegate, an agent commissions work itself, below the order. On this gate the rules alone decide.
+  // To delegate, the researcher commissions work itself, with the order as parent. With this gate, the rules alone
+  // judge.
   const part = await researcher.client.records.create({
     type: 'survey/1',
     payload: { topic: 'copper', prices: 12, budget: euros(0.5) },

@@ -1,12 +1,15 @@
 import type { TypeDefinition, TypeMap } from '@tallystick/sdk'
 
-/* Terms of the fleet's work: a survey of prices, their minimum number, and the maximum cost. */
+/*
+ * Types of the fleet's work, which is surveys of prices. The terms of a survey are its minimum number of prices and its
+ * maximum cost.
+ */
 
 type Money = { readonly amount: string; readonly currency: string }
 export type Survey = { readonly topic: string; readonly prices: number; readonly budget: Money }
 export type Delivery = { readonly prices: number; readonly cost: Money; readonly sheet: string }
 
-/** Contents of the registered types, for the compiler. */
+/** Payloads and evidence of the registered types, for the compiler. */
 export interface FleetTypes extends TypeMap {
   readonly 'survey/1': { readonly payload: Survey; readonly evidence: Delivery }
 }
@@ -19,8 +22,8 @@ const MONEY = {
 }
 
 /**
- * Definition for the server, which checks every payload and delivery by the schemas, and compares the two by the
- * rules.
+ * Definition of the type for the server. The server checks every payload and delivery against the schemas, and compares
+ * the two by the rules.
  */
 export const SURVEY: TypeDefinition = {
   name: 'survey',

@@ -1,15 +1,15 @@
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 import type { verify } from '@tallystick/sdk'
 
-/** Result of a signal: acted on, or why not. */
+/** Result of a signal: the payer acted on the signal, or the reason why it did not. */
 export type Taken = 'paid' | 'held' | 'known, or overtaken' | 'paid before: somebody must look'
 
 type Line = Pick<verify.VerifiedSignal, 'record' | 'version' | 'decision'>
 
 /**
- * File of the signals that were acted on, one per line. It stands for the payer's database. There, one transaction
- * would read the record, store its version and order the payment. One unique key would cover record and version,
- * another the paid records.
+ * File of the signals on which the payer acted, one per line. It takes the place of the payer's database. In a
+ * database, one transaction would read the record, store its version and order the payment. One unique key would be on
+ * record and version, and another on the paid records.
  */
 export class Book {
   readonly #file: number
@@ -29,9 +29,9 @@ export class Book {
   }
 
   /**
-   * Takes a signal. A signal may arrive twice, or after a later signal (a dead letter delivered by hand). Therefore
-   * only a higher version of a record counts. A record is paid at most once, because a ledger restored from a backup
-   * may judge it again.
+   * Takes a signal. A signal may arrive twice, or after a later signal (a dead letter that was delivered by hand).
+   * Therefore a signal counts only if its version of the record is higher than the last. A record is paid at most once,
+   * because a ledger restored from a backup may judge the record again.
    */
   take({ record, version, decision }: verify.VerifiedSignal): Taken {
     if (version <= (this.#versions.get(record) ?? 0)) return 'known, or overtaken'

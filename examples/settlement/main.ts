@@ -1,9 +1,9 @@
 /*
  * npm run example -- settlement [--port 8787] [--folder settlement]
  *
- * Moves money when a ledger says so. It receives the webhooks of an endpoint for `signal.emitted`, trusts only signed
- * statements, and acts once. WEBHOOK_SECRET and WEBHOOK_PUBLIC_KEY come from the answer that made the endpoint. Runs
- * until it is stopped.
+ * Moves money when a ledger signs that it may be moved. Receives webhooks of the event `signal.emitted`, trusts only
+ * signed statements, and acts once for each signal. WEBHOOK_SECRET and WEBHOOK_PUBLIC_KEY come from the answer that
+ * created the webhook. Runs until it is stopped.
  */
 import { mkdirSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
@@ -35,8 +35,8 @@ server.listen(Number(values.port), '127.0.0.1', () => {
 })
 
 /**
- * Returns the status. 2xx: the event was handled, or is not relevant. After any other status it is delivered again
- * for more than a day, which leaves time to fix the cause.
+ * Handles a request and returns the status. 2xx: the event was handled, or is not relevant. After any other status, the
+ * event is delivered again for more than a day, which leaves time to fix the cause.
  */
 async function receive(request: IncomingMessage): Promise<number> {
   try {
@@ -57,7 +57,7 @@ async function settle(event: webhooks.VerifiedWebhook<'signal.emitted'>): Promis
     console.log(`${signal.decision} ${signal.once}: ${book.take(signal)}`)
   } catch (error) {
     if (!(error instanceof verify.SignalExpiredError)) throw error
-    // A new delivery would be just as late.
+    // The server gets no error for an expired signal, because a repeated delivery would be expired too.
     console.error(`${error}: somebody must look`)
   }
 }

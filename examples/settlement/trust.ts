@@ -5,8 +5,8 @@ import { credentials } from '../credentials.ts'
 export type Trust = { readonly ledger: string; readonly keys: readonly PublishedKey[] }
 
 /**
- * Returns the trusted ledger and keys from the file. Trusts the server only the first time: compare the kid with what
- * you know from another source. After a key rotation, signals are refused until the new key is in the file.
+ * Returns the trusted ledger and keys from the file. Without the file, trusts the server this first time: compare the
+ * kid with a value from another source. After a key rotation, signals are refused until the new key is in the file.
  */
 export async function keptTrust(path: string): Promise<Trust> {
   try {

@@ -1,12 +1,12 @@
 /*
- * Payloads of the load scripts.
+ * Payloads of the load scripts. They are:
  *
  * - Seeded, so that a run can be repeated. No two payloads are equal.
- * - Cheap: where k6 and the server share a machine, the server lacks the CPU time that k6 uses. Each virtual user
- *   makes a few bodies once and splits them at the counter. For each request the parts are joined with the counter.
- * - In ASCII: other characters are escaped (`\u00fc`), as many serialisers do. Sobek, k6's JavaScript engine, keeps
- *   ASCII as bytes and all other text as UTF-16. With one umlaut in 20, a batch of 1,000 (430 KB) is joined and sent
- *   in 3.5 ms of k6's time.
+ * - Cheap. If k6 and the server share a machine, the server lacks the CPU time that k6 uses. Each virtual user makes a
+ *   few bodies once and splits them at the counter. For each request the parts are joined with the counter.
+ * - In ASCII. Other characters are escaped (`\u00fc`), as many serialisers do. Sobek, k6's JavaScript engine, stores
+ *   ASCII as bytes and all other text as UTF-16. With one umlaut in 20, a batch of 1,000 (430 KB) is joined and sent in
+ *   3.5 ms of k6's time.
  */
 
 /** @type {number} */
@@ -62,7 +62,7 @@ export function rng(seed, vu = 0, iteration = 0) {
 }
 
 /**
- * Returns one tool call of a purchasing agent: nested members, integers, decimals and some text beyond ASCII.
+ * Returns one tool call of a purchasing agent: nested members, integers, decimals and some text that is not ASCII.
  *
  * @param {Random} random
  * @param {string} callId makes the payload unique
@@ -102,7 +102,8 @@ export function makeRecordBodies({ type = 'generic/1', bytes } = {}) {
 }
 
 /**
- * Returns a generator of `POST /v1/records/batch` bodies. Each pair of item number and batch counter occurs once.
+ * Returns a generator of `POST /v1/records/batch` bodies. Each item has a different pair of item number and batch
+ * counter.
  *
  * @param {number} items
  * @param {{ type?: string, bytes?: number }} [options]
@@ -110,8 +111,8 @@ export function makeRecordBodies({ type = 'generic/1', bytes } = {}) {
  */
 export function makeBatchBodies(items, { type = 'generic/1', bytes } = {}) {
   return cycle((random) => {
-    // The items are numbered copies of ITEM_KINDS items. Generating each item would take k6 seconds at its start with
-    // 64 producers.
+    // The items are numbered copies of ITEM_KINDS items. With 64 producers, generating each item separately would take
+    // k6 seconds at its start.
     const kinds = Array.from({ length: ITEM_KINDS }, () =>
       JSON.stringify({ type, payload: payload(random, `call_${random.hex(8)}_${MARK}_${ITEM_MARK}`, bytes) }),
     )
@@ -126,11 +127,11 @@ const ITEM_KINDS = 16
 const ITEM_MARK = '<item>'
 
 /**
- * Cycles through the bodies. They are made on first use: k6 runs the top of a script in one more virtual user, which
- * sends nothing.
+ * Returns a generator that cycles through the bodies. They are made on first use, because k6 runs the top level of a
+ * script in one more virtual user, which sends nothing.
  *
  * @param {(random: Random) => string} make
- * @param {number} [count] of different bodies
+ * @param {number} [count] number of different bodies
  * @returns {() => string}
  */
 function cycle(make, count = BODIES_PER_USER) {

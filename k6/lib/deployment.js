@@ -1,6 +1,6 @@
 /*
- * The measured deployment: API processes that the runner started, and the ledgers, agents, keys and types that
- * `setup` creates. Each function throws with the server's answer, so that a script without its setup does not run.
+ * The measured deployment: API processes that the runner started, and the ledgers, agents, keys and types that `setup`
+ * creates. A function throws an error with the server's answer if a request fails, so that the script stops.
  */
 import http from 'k6/http'
 
@@ -13,7 +13,7 @@ if (URLS.length === 0 || OPERATOR_KEY === '')
 
 const SUCCESSES = [200, 201, 202]
 
-/** The API process of this virtual user. It stays the same for the whole run. */
+/** Returns the URL of this virtual user's API process. It stays the same for the whole run. */
 export function baseUrl() {
   return URLS[__VU % URLS.length]
 }
@@ -27,7 +27,7 @@ export function baseUrl() {
 
 /**
  * @param {string} name
- * @param {{ url: string, operatorKey: string }} [server] default: the measured one
+ * @param {{ url: string, operatorKey: string }} [server] default: the measured server
  * @returns {Ledger}
  */
 export function makeLedger(name, { url, operatorKey } = { url: baseUrl(), operatorKey: OPERATOR_KEY }) {
@@ -60,12 +60,12 @@ export function registerType({ key }, definition) {
 }
 
 /**
- * Sends a setup request and returns the parsed body. Throws on another status.
+ * Sends a setup request and returns the parsed body. Throws if the status is not one of `statuses`.
  *
  * @param {string} key
  * @param {string} path
  * @param {object} body
- * @param {{ statuses?: readonly number[], url?: string }} [options] `url`: of another server than the measured one
+ * @param {{ statuses?: readonly number[], url?: string }} [options] `url`: by default the URL of the measured server
  * @returns {any}
  */
 export function post(key, path, body, { statuses = SUCCESSES, url = baseUrl() } = {}) {

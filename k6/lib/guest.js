@@ -1,6 +1,7 @@
 /*
- * The second organisation: a server with its own database and keys. The runner starts it for scripts that share
- * records (GUEST_URL). A ledger of each server is peered through the public API, as two administrators would do it.
+ * The second organisation: a server with its own database and keys. The runner starts it for scripts that share records
+ * (GUEST_URL). The script creates a ledger on each server and peers the two ledgers through the public API, as two
+ * administrators would do.
  */
 import { sleep } from 'k6'
 import { makeLedger, post } from './deployment.js'
@@ -14,8 +15,7 @@ const LOOK_EVERY_SECONDS = 0.1
  * @property {string} id `peer_…`
  * @property {import('./deployment.js').Ledger} home
  * @property {import('./deployment.js').Ledger} guest
- * @property {{ name: string, key: string }} performer an agent of the guest, with the name that the home's records
- * use
+ * @property {{ name: string, key: string }} performer an agent of the guest; `name` is its name in records of the home
  */
 
 /**

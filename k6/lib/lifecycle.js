@@ -1,7 +1,7 @@
 /*
- * Runs gated records from creation to verdict. Both parties have an API key of their own. An order with a deadline is
- * created, activated, delivered, verified by the worker, and judged. One delivery in ten costs more than was agreed,
- * so the result of each rule is known beforehand and is checked.
+ * Runs gated records from creation to verdict. Each party has an API key of its own. An order with a deadline is
+ * created, activated, delivered, verified by the worker, and judged. Every tenth delivery costs more than was agreed.
+ * So the script knows beforehand what result each rule must have, and checks this result.
  */
 import { check } from 'k6'
 import { Counter, Trend } from 'k6/metrics'
@@ -10,26 +10,28 @@ import { makeKey, registerType } from './deployment.js'
 import { ORDER_TYPE } from './order-type.js'
 import { sendPatiently } from './requests.js'
 
-/** Records whose verdict got the expected answer. */
+/** Number of records whose verdict got the expected answer. */
 const complete = new Counter('lifecycles_complete')
-/** Records that were started, and given up after an unexpected answer to a step. */
+/** Number of records that were started, and were given up after an unexpected answer to a step. */
 const abandoned = new Counter('lifecycles_abandoned')
-/** From sending the creation to the answer to the verdict, waiting included. */
+/** Time from sending the creation to the answer to the verdict, including waiting. */
 const wholeMs = new Trend('lifecycle', true)
-/** From the completion's answer until its client sees the verification. */
+/** Time from the completion's answer until the client sees the verification. */
 const verifiedMs = new Trend('lifecycle_verified', true)
-/** How often a client polls until its completion is verified. */
+/** Number of times that a client polls until its completion is verified. */
 const looks = new Trend('lifecycle_looks')
 
 export const STEPS = /** @type {const} */ (['create', 'activate', 'complete', 'look', 'judge'])
 const stepMs = Object.fromEntries(STEPS.map((step) => [step, new Trend(`step_${step}`, true)]))
 
-/** The client waits for the worker with one request: the server answers it when the completion is verified. */
+/**
+ * Maximum time in seconds that one request waits for the worker. The server answers it when the completion is verified.
+ */
 const WAIT_SECONDS = 20
-/** After this many polls the completion counts as never verified. */
+/** Maximum number of polls. After them the completion counts as never verified. */
 const LOOKS_MAX = 3
 const DEADLINE_MS = 86_400_000
-/** One delivery in this many breaks the price rule. */
+/** Of this many deliveries, one breaks the price rule. */
 const OVERPRICED_EVERY = 10
 
 /**

@@ -1,4 +1,4 @@
-/** Type of the orders that `payload` of data.js makes, with three rules that check a delivery. */
+/** Type of the orders that `payload` of data.js makes. Its three rules check a delivery. */
 export const ORDER_TYPE = {
   name: 'order',
   version: 1,

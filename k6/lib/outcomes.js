@@ -1,14 +1,17 @@
 /* Outcomes of requests. The metrics have the same names in every script, because the audit and the report read them. */
 import { Counter, Rate, Trend } from 'k6/metrics'
 
-/** A refusal within this time is quick. In a longer time, the client could have been served. */
+/** Maximum time in ms of a quick refusal. In a longer time, the server could have served the client. */
 const REFUSED_QUICKLY_MS = 20
 
-/** Records in 2xx answers to writes. If one of them is missing in its ledger, the run has failed. */
+/** Number of records in 2xx answers to writes. If one of them is missing in its ledger, the run has failed. */
 const acknowledgedRecords = new Counter('acknowledged_records')
-/** Records sent in requests that ended without an answer that shows whether they were written. */
+/** Number of records in requests whose answer does not show whether the records were written. */
 const unansweredRecords = new Counter('unanswered_records')
-/** Records that were sent, and records whose request came to an end. The two differ where k6 cuts an iteration off. */
+/**
+ * Number of records that were sent. `settledRecords`: number of records whose request ended. The two differ if k6 cuts
+ * an iteration off.
+ */
 export const sentRecords = new Counter('sent_records')
 const settledRecords = new Counter('settled_records')
 /** Duration of 2xx answers, from the request for a connection to the last byte. */
@@ -16,15 +19,15 @@ const accepted = new Trend('accepted', true)
 const rejected = new Trend('rejected', true)
 /** Share of requests that got neither a 2xx nor a quick 503. */
 const failed = new Rate('failed')
-/** Requests that were sent again after a refusal or a lost connection. */
+/** Number of requests that were sent again after a refusal or a lost connection. */
 export const retried = new Counter('retried')
 
 /**
  * How a request ended.
  *
- * - `done`: 2xx.
- * - `refused`: 503 within 20 ms, nothing was written.
- * - `failed`: everything else.
+ * - `done`: the status was 2xx.
+ * - `refused`: the status was 503 within 20 ms, and nothing was written.
+ * - `failed`: every other end.
  *
  * @typedef {'done' | 'refused' | 'failed'} Outcome
  */
@@ -32,9 +35,9 @@ export const retried = new Counter('retried')
 /**
  * Judges an answer and counts it.
  *
- * @param {number} status 0: there was no answer
+ * @param {number} status 0 if there was no answer
  * @param {number} ms
- * @param {number} records that the request should write; 0: it is no write
+ * @param {number} records number of records that the request should write; 0 if it does not write
  * @param {Record<string, string>} tags
  * @returns {Outcome}
  */
@@ -45,7 +48,7 @@ export function countOutcome(status, ms, records, tags) {
     accepted.add(ms, tags)
     if (records > 0) acknowledgedRecords.add(records, tags)
   } else if (status === 503) rejected.add(ms, tags)
-  // A slow 503 may be `outcome_unknown`: the connection to the database was lost during the commit.
+  // A slow 503 may be `outcome_unknown`, which means that the connection to the database was lost during the commit.
   const isUnknown = outcome === 'failed' && (status === 0 || status >= 500)
   if (isUnknown && records > 0) unansweredRecords.add(records, tags)
   if (records > 0) settledRecords.add(records, tags)

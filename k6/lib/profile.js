@@ -1,12 +1,15 @@
 /*
- * Duration and load of each script, and the options that all scripts share. `short` shows within seconds, on any
- * machine, that a script works. `full` measures.
+ * Duration and load of each script, and the options that all scripts share. The profile `short` shows within seconds,
+ * on any machine, that a script works. The profile `full` measures.
  */
 
 /** @type {'short' | 'full'} */
 export const PROFILE = parseProfile(__ENV.PROFILE ?? 'short')
 
-/** In seconds, unless the name says otherwise. A setting that both profiles share is in the script. */
+/**
+ * Times are in seconds, unless the name has another unit. A setting that is the same in both profiles is in the script
+ * itself.
+ */
 const PROFILES = {
   'notarize-ramp': {
     short: { seconds: 10, peak: 50, usersMax: 200 },
@@ -25,18 +28,18 @@ const PROFILES = {
     full: { seconds: 300 },
   },
   'pipelined-messages': {
-    // Few messages: reading them back takes seconds of Postgres per ten thousand.
+    // Few messages, because reading ten thousand messages back takes Postgres seconds.
     short: { seconds: 3 },
     full: { seconds: 60 },
   },
   'mixed-users': {
     short: { seconds: 3, users: [20, 60, 120] },
-    // The last step is as large as the memory allows: a user takes about 0.8 MiB of k6.
+    // The last step is as large as the memory allows. A user takes about 0.8 MiB of k6's memory.
     full: { seconds: 20, users: [100, 500, 1_000, 2_000, 4_000, 6_000, 8_000, 10_000] },
   },
   zipfian: {
     short: { seconds: 6, warmUpSeconds: 2, ledgers: 20, places: 100, users: 4 },
-    // Few users, to leave CPU to the server: time spent waiting for a CPU is no measurement of the server.
+    // Few users, to leave CPU to the server. Otherwise the times would mostly contain waits for a CPU.
     full: { seconds: 60, warmUpSeconds: 15, ledgers: 100, places: 1_000, users: 16 },
   },
   overload: {
@@ -59,7 +62,8 @@ const PROFILES = {
   },
   'webhooks-drain': {
     short: { ledgers: 2, backlog: 600, perSecond: 50, followers: 50, seconds: 5 },
-    // At 500 records a second, each follower may take two seconds. 250 followers were too few for a moment.
+    // With 1,000 followers and 500 records a second, each follower may take two seconds per record. 250 followers were
+    // too few: all of them were busy for a moment.
     full: { ledgers: 8, backlog: 40_000, perSecond: 500, followers: 1_000, seconds: 60 },
   },
   'federation-drain': {
@@ -83,7 +87,7 @@ export function profileOf(name) {
   return PROFILES[name][PROFILE]
 }
 
-/** Every answer is a 2xx or a quick refusal, and has the expected content. */
+/** Thresholds: every answer is a 2xx or a quick refusal, and has the expected content. */
 const THRESHOLDS = { failed: ['rate==0'], checks: ['rate==1'] }
 
 /**
@@ -99,7 +103,7 @@ export function makeOptions({ scenarios, thresholds = {}, ...others }) {
     thresholds: Object.fromEntries(all),
     discardResponseBodies: true,
     noConnectionReuse: false,
-    // Only the tags that are read: each combination of tags is a series of its own.
+    // Only the tags that a report or a threshold reads, because each combination of tags is a series of its own.
     systemTags: ['name', 'method', 'status', 'error_code', 'scenario', 'expected_response', 'check', 'group'],
     summaryTrendStats: ['min', 'avg', 'p(50)', 'p(90)', 'p(95)', 'p(99)', 'p(99.9)', 'max', 'count'],
     setupTimeout: '300s',
@@ -109,7 +113,8 @@ export function makeOptions({ scenarios, thresholds = {}, ...others }) {
 }
 
 /**
- * Returns thresholds that always hold. k6 reports `accepted{scenario:two}` only if a threshold names it.
+ * Returns thresholds that always pass. They are needed because k6 reports the values of one tag, such as
+ * `accepted{scenario:two}`, only if a threshold names the tag.
  *
  * @param {string} metric a Trend
  * @param {readonly string[]} tags `scenario:two`
@@ -120,7 +125,7 @@ export function watch(metric, tags) {
 }
 
 /**
- * Does for a Counter what `watch` does for a Trend.
+ * The same as `watch`, for a Counter.
  *
  * @param {string} metric
  * @param {readonly string[]} tags
@@ -131,7 +136,7 @@ export function watchCount(metric, tags) {
 }
 
 /**
- * Does for a Rate what `watch` does for a Trend.
+ * The same as `watch`, for a Rate.
  *
  * @param {string} metric
  * @param {readonly string[]} tags

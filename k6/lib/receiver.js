@@ -1,6 +1,6 @@
 /*
- * Client of the webhook receiver, a process that the runner starts (bench/webhook-receiver.ts). It sends commands and
- * reads the arrived deliveries. Endpoint n has the path `/n`.
+ * Client of the webhook receiver, a process that the runner starts (bench/webhook-receiver.ts). The client sends
+ * commands and reads the deliveries that have arrived. Endpoint n has the path `/n`.
  */
 import http from 'k6/http'
 
@@ -25,13 +25,14 @@ export function addEndpoint(secret) {
   command({ kind: 'add', endpoints: [{ secret, answerMs: 0 }] })
 }
 
-/** Starts a new window: later arrivals count there. */
+/** Starts a new window. Later arrivals count in this window. */
 export function beginWindow() {
   command({ kind: 'begin' })
 }
 
 /**
- * Counts since the receiver's start. `events`: each event once for each endpoint.
+ * Returns counts since the receiver's start. `events`: an event counts once for each endpoint, however often it
+ * arrives.
  *
  * @returns {{ requests: number, events: number, signaturesChecked: number, signaturesBad: number }}
  */
@@ -40,7 +41,7 @@ export function arrivals() {
 }
 
 /**
- * Arrivals per second at these endpoints, from the first to the last arrival of the window.
+ * Returns the arrivals per second at the given endpoints, from the first to the last arrival of the window.
  *
  * @param {readonly number[]} endpoints
  */
@@ -50,7 +51,7 @@ export function rateOf(endpoints) {
 }
 
 /**
- * Lag of each arrival in the window: whole milliseconds since its entry's `recordedAt`.
+ * Returns the lag of each arrival in the window: whole milliseconds since its entry's `recordedAt`.
  *
  * @returns {number[]}
  */

@@ -1,8 +1,8 @@
-/** A single good second among bad ones may be chance. */
+/** Number of seconds in a row that must be good. A single good second may be chance. */
 const SECONDS_IN_A_ROW = 3
 
 /**
- * Returns the seconds until the accepted rate reaches `least` for three seconds in a row; null: never.
+ * Returns the seconds until the accepted rate reaches `least` for three seconds in a row, or null if it never does.
  *
  * @param {readonly number[]} acceptedBySecond
  * @param {number} least

@@ -7,12 +7,15 @@ import http from 'k6/http'
 import { baseUrl } from './deployment.js'
 import { countOutcome, retried, sentRecords } from './outcomes.js'
 
-/** Longer than any answer should take. The slowest figure published elsewhere is a p99 of 16 s. */
+/** Maximum time of a request. No answer should take longer: the slowest figure published elsewhere is a p99 of 16 s. */
 const REQUEST_TIMEOUT = '60s'
 const RETRY_AFTER_SECONDS_DEFAULT = 1
 const RETRIES_MAX = 10
 
-/** A 503 is an answer of an overloaded server and not an HTTP error. `failed` judges whether it was quick. */
+/**
+ * An overloaded server answers 503, so a 503 does not count as an HTTP error. A 503 that is too slow counts as
+ * `failed`.
+ */
 http.setResponseCallback(http.expectedStatuses({ min: 200, max: 299 }, 503))
 
 /**
@@ -51,7 +54,7 @@ export function notarize(key, body, extras) {
 }
 
 /**
- * Asynchronous `notarize`.
+ * Does the same as `notarize`, asynchronously.
  *
  * @param {string} key
  * @param {string} body
@@ -78,7 +81,8 @@ export function list(key, query, extras) {
 }
 
 /**
- * A step of a gated record: `activate`, `completions`, `verdict`, `revision`, `cancel`, `overturn`.
+ * Sends a step of a gated record: `activate`, `completions`, `verdict`, `revision`, `cancel`, `overturn`.
+ *
  * @param {string} key
  * @param {string} record its id
  * @param {string} step
@@ -133,8 +137,8 @@ async function sendLater(request) {
 }
 
 /**
- * Sends a request as an obedient client. After a refusal it waits for the time of `Retry-After` and sends again. With
- * an idempotency key it also sends again after a lost connection.
+ * Sends a request as an obedient client does. After a refusal it waits for the time of `Retry-After` and sends the
+ * request again. With an idempotency key, it also sends the request again after a lost connection.
  *
  * @param {Request} request
  * @returns {Answer} the last one

@@ -1,7 +1,7 @@
 /*
- * Runs the life of a record that two organisations share. It is ordered at the home, activated and delivered by an
- * agent of the guest at the guest's server, verified by the home's worker, and judged. After each step the script
- * waits until the other side sees it.
+ * Runs a record that two organisations share from creation to verdict. The home creates the record. An agent of the
+ * guest activates and delivers it at the guest's server. The home's worker verifies the delivery, and the home accepts
+ * it. After each step the script waits until the other side shows the step.
  */
 import { check, sleep } from 'k6'
 import http from 'k6/http'
@@ -9,14 +9,17 @@ import { Counter, Trend } from 'k6/metrics'
 import { escapeText, payload, rng, SEED } from './data.js'
 import { sendPatiently } from './requests.js'
 
-/** Records whose acceptance the guest saw. */
+/** Number of records whose acceptance the guest saw. */
 const complete = new Counter('shared_complete')
 const abandoned = new Counter('shared_abandoned')
-/** From sending the creation until the guest sees the verdict, waiting included. */
+/** Time from sending the creation until the guest sees the verdict, including waiting. */
 const wholeMs = new Trend('shared_lifecycle', true)
 
 const WAIT_SECONDS = 20
-/** Until the record arrives at the guest, a request cannot wait for its change and is answered at once. */
+/**
+ * Interval in seconds of polls until the record arrives at the guest. Before that, a request cannot wait for a change
+ * of the record and is answered immediately.
+ */
 const LOOK_EVERY_SECONDS = 0.1
 const AWAITED_MS_MAX = 60_000
 
@@ -53,13 +56,15 @@ export function runSharedLifecycle({ id: peer, home, guest, performer }, turn) {
 }
 
 /**
+ * Takes a step.
+ *
  * @param {string} name
  * @param {string} order
  * @param {string} step
  * @param {Pick<import('./deployment.js').Ledger, 'url' | 'key'>} party
  * @param {string} path after `/v1/records`
  * @param {object} body
- * @returns {any} the answer's body; null: no 2xx
+ * @returns {any} the answer's body, or null if the answer was not 2xx
  */
 function takeStep(name, order, step, { url, key }, path, body) {
   const answer = sendPatiently({
@@ -79,7 +84,9 @@ function takeStep(name, order, step, { url, key }, path, body) {
   return null
 }
 
-/** Waits until this side shows the record in `state`. The server answers each request when the record changes. */
+/**
+ * Waits until the given server shows the record in `state`. The server answers each request when the record changes.
+ */
 function awaitState(
   /** @type {import('./deployment.js').Ledger} */ { url, key },
   /** @type {string} */ path,

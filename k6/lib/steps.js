@@ -1,4 +1,4 @@
-/* A load that rises in steps. Each step has a ramp, which is not measured, and a time at constant load. */
+/* A load that rises in steps. Each step has a ramp, which is not measured, and then a time at constant load. */
 
 /** Tag of iterations that start while the load changes. */
 export const BETWEEN = 'between'
@@ -12,8 +12,8 @@ export const BETWEEN = 'between'
  */
 
 /**
- * `stages` are for k6's ramping executors. `nameAt` returns the name of the step that is constant `ms` after their
- * start.
+ * Makes a load of several steps. `stages`: setting of k6's ramping executors. `nameAt`: returns the name of the step
+ * whose constant load runs `ms` after the start, or BETWEEN.
  *
  * @param {readonly Step[]} steps
  * @returns {{ stages: { duration: string, target: number }[], seconds: number, nameAt(ms: number): string }}

@@ -1,12 +1,12 @@
 /*
- * Writes a script's summary as JSON to the file that SUMMARY names. The runner prints it beside the figures published
- * elsewhere (bench/k6/print.ts).
+ * Writes a script's summary as JSON to the file that SUMMARY names. The runner prints the summary beside the figures
+ * published elsewhere (bench/k6/print.ts).
  */
 import { SEED } from './data.js'
 import { PROFILE } from './profile.js'
 
 /**
- * Measurements of a script, by the ids in published.json. null: not measured in this run.
+ * Measurements of a script, by the ids in published.json. A figure is null if this run did not measure it.
  *
  * @typedef {Record<string, number | null>} Figures
  */
@@ -88,7 +88,7 @@ function listChecks({ checks, groups }) {
 }
 
 /**
- * Returns the ids of ledgers in the result of `setup`. The rest is left out, because it contains keys.
+ * Returns the ids of ledgers in the result of `setup`. Everything else is left out, because it contains keys.
  *
  * @param {unknown} data
  * @returns {string[]}

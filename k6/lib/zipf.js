@@ -1,17 +1,17 @@
 /*
- * Numbers in a Zipf distribution: the probability of rank r, from 0, is proportional to 1 / (r + 1)^theta. The
- * generator is YCSB's, from Gray et al., "Quickly Generating Billion-Record Synthetic Databases" (SIGMOD 1994). It
- * takes constant time per number and is exact for the first two ranks. For later ranks, the cumulative frequency is
- * at most 2 % of all draws too high (test/bench/k6/zipf.test.ts).
+ * Numbers in a Zipf distribution: the probability of rank r, counted from 0, is proportional to 1 / (r + 1)^theta. The
+ * generator is that of YCSB, from Gray et al., "Quickly Generating Billion-Record Synthetic Databases" (SIGMOD 1994).
+ * It takes constant time per number and is exact for the first two ranks. For later ranks, the cumulative frequency is
+ * too high by at most 2 % of all draws (test/bench/k6/zipf.test.ts).
  */
 
 /** YCSB's constant. Of 1,000 items, the first gets 13 % of all draws and the first 10 % get 69 %. */
 const THETA = 0.99
-/** The sum over all ranks takes k6 about a microsecond per item, once. */
+/** Maximum number of items. k6 computes a sum over all ranks once, which takes about a microsecond per item. */
 const ITEMS_MAX = 1_000_000
 
 /**
- * Constants of the generator for a number of items: plain numbers, so that `setup` can return them.
+ * Constants of the generator for a number of items. They are plain numbers, so that `setup` can return them.
  *
  * @typedef {{ items: number, theta: number, zeta: number, eta: number, stride: number }} Zipf
  */
@@ -37,8 +37,8 @@ export function rankAt({ items, theta, zeta, eta }, uniform) {
 }
 
 /**
- * Returns the position of the item with this rank. Consecutive ranks are far apart, so that popular items are not
- * neighbours in the database. Each position belongs to one rank.
+ * Returns the position of the item with this rank. Consecutive ranks have positions far apart, so that popular items
+ * are not neighbours in the database. No two ranks have the same position.
  *
  * @param {Zipf} zipf
  * @param {number} rank
@@ -48,7 +48,7 @@ export function placeOf({ items, stride }, rank) {
 }
 
 /**
- * Returns a stride near the golden section of `items` that has no common divisor with it.
+ * Returns a stride near the golden section of `items`. The stride and `items` have no common divisor.
  *
  * @param {number} items
  */

@@ -1,19 +1,19 @@
--- Stores the details of administrative entries, by kind: agents, keys, types, erasures and closures. Also ends rows,
--- for example of disabled agents and revoked keys.
+-- Stores the rows of administrative entries: agents, keys, types, erasures and others. Also marks rows as ended, for
+-- example when an agent is disabled or a key is revoked.
 create or replace function append_details(
   ledger_ids uuid[], kinds text[], subject_ids uuid[], details text[], outcomes int2[], seqs bigint[]
 ) returns void
 language plpgsql
 set search_path = tallystick, pg_temp
 as $$
--- If a detail is missing, its values are null and the columns refuse them, so no entry is stored without its row. An
--- entry that ends a row must find that row, and the row must not have ended before.
+-- If a detail is missing, its values are null and the columns refuse null. So no administrative entry is stored without
+-- its row. An entry that ends a row, such as a revocation, must find a row that has not ended yet.
 declare
   expected bigint;
   changed bigint;
 begin
-  -- Returns early for other kinds: nine statements that find nothing would double the cost of an offer or of a peer's
-  -- request.
+  -- Returns early if no entry has one of these kinds. Otherwise nine statements would run and find nothing, which would
+  -- double the cost of an offer or of a peer's request.
   if not kinds && '{ledger-created,agent-registered,agent-key-registered,agent-key-revoked,key-created,type-registered,payload-erased,agent-disabled,key-revoked,server-key-rotated,ledger-restored}'
     then return; end if;
 
@@ -30,7 +30,8 @@ begin
   left join lateral json_to_record(i.detail::json) d (name text) on true
   where i.outcome = 0 and i.kind = 'agent-registered';
 
-  -- A ledger has at most one such entry in a call, because append_entries decides no entry of the ledger after it.
+  -- A call has at most one agent-key-registered for each ledger, because append_entries gives the outcome `again` to
+  -- all items after an agent-key-registered.
   if 'agent-key-registered' = any (kinds) then
     perform register_signing_keys(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
   end if;
@@ -91,8 +92,8 @@ begin
   ), forgotten as (
     delete from api_key_secrets s using revoked r where s.ledger_id = r.ledger_id and s.key_id = r.key_id
   ), rotated as (
-    -- The entry must be its ledger's only one in the call, because later entries would have been decided with the
-    -- previous key.
+    -- A server-key-rotated must be the only entry of its ledger in the call. Later entries would have been checked
+    -- against the old key.
     update chain_heads h set envelope_kid = decode(i."newKid", 'hex') from item i
     where i.kind = 'server-key-rotated' and i.of_ledger = 1 and h.ledger_id = i.ledger_id
     returning 1

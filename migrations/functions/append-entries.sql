@@ -1,80 +1,82 @@
 -- Appends entries to chains. There is no other way to append.
 --
 -- Arguments are arrays with one element for each item, in seven groups:
---   entries      ledger_ids … envelopes: the entry as signed and stored
---   details      further content of administrative and federation entries, as JSON by kind (append_details, append_federation)
---   idempotency  actor, hash of the key, salt and fingerprint
---   records      records that items create; record_items[n] is the 1-based item that creates record n
---   chunks       records of batches, 64 in a chunk, and the keys by which searches find each chunk
---   gated        terms and steps of gated records
---   documents    documents of steps
+--     entries      ledger_ids … envelopes: the entry as signed and stored
+--     details      further content of administrative and federation entries, as JSON by kind (append_details, append_federation)
+--     idempotency  actor, hash of the key, salt and fingerprint
+--     records      records that items create; record_items[n] is the 1-based item that creates record n
+--     chunks       records of batches, 64 in a chunk, and the keys by which searches find each chunk
+--     gated        terms and steps of gated records
+--     documents    documents of steps
 --
--- `mac` is a key id and an HMAC-SHA256 over array_send of every other argument, in order. array_send returns the
--- bytes that array_recv received over the wire. There is one MAC for a call and not one for each entry: it binds
--- entries, rows and their order together, and takes one pass. A wrong MAC raises 28000 (constraint
--- append_entries_mac).
+-- `mac` is a key id and an HMAC-SHA256 over array_send of every other argument, in order. array_send returns the bytes
+-- that array_recv received over the wire. One MAC covers the whole call, so that entries, rows and their order cannot
+-- be exchanged, and the arguments are hashed only once. A wrong MAC raises 28000 (constraint append_entries_mac).
 --
--- The items are decided as if one after another, but in sets. A refused item never affects its neighbours. Returns 41
--- bytes for each item, in order: outcome (1), seq (8, big-endian), chain (32; zeros unless appended).
+-- The result is as if the items were decided one after another. But the statements decide all items together. A refused
+-- item affects no other item, except the other item of its pair (see below). Returns 41 bytes for each item, in
+-- order: outcome (1), seq (8, big-endian), chain (32; zeros unless appended).
 --
--- APPEND_OUTCOMES in src/db/chain/append-entries.ts names the outcomes, and src/append/append-one.ts the client's
--- error codes. In order of precedence:
+-- APPEND_OUTCOMES in src/db/chain/append-entries.ts has the names of the outcomes. src/append/append-one.ts has the
+-- client's error codes. If several outcomes apply, the first in this list is returned:
 --
---    5 refused_ledger     no such ledger, or a ledger-created for one that has entries
---    1 replayed           known idempotency key, same request: seq is the first outcome's
---    2 conflict           known idempotency key, different request; or an erasure removed the first one's fingerprint
---    9 refused_frozen     the operator has frozen the ledger
---   10 refused_closed     the ledger is an older backup of itself, which nobody has acknowledged
---   15 refused_moving     the ledger is being moved to or from another database
---   16 refused_moved      the ledger is in another database
---    3 refused_state      a ledger-restored with nothing to acknowledge
---    7 again              a second item for the same record or idempotency key in this call
---    8 refused_kind       unknown kind, or one that only the worker's login may append
---    6 stale              signed by a key that is not the ledger's current one; or a trace of a batch of spans has grown since
---                         it was checked for known spans
---   13 refused_signature  signed by a key that is not a current one of the actor; or signed by the server although the agent
---                         must sign for itself
---   14 refused_taken      an agent has chosen an id that the ledger already has
---    3 refused_state      no such transition from the record's state; or a revision beyond the agreed number
---    6 stale              `previous` is not the record's last leaf
---   12 refused_party      not this agent's step: the principal judges, the performer performs, `auto` decides by the rules
---   11 refused_deadline   an activation or completion after the record's deadline, or an expiry before it
---    4 refused_clock      recordedAt more than 30 s off the database's clock, or 20 s if an agent has signed
---    0 appended
+--      5 refused_ledger     the ledger does not exist, or a ledger-created is for a ledger that has entries
+--      1 replayed           known idempotency key, same request: seq is that of the first request's entry
+--      2 conflict           known idempotency key, but another request; or an erasure has removed the fingerprint of the first
+--      9 refused_frozen     the operator has frozen the ledger
+--     10 refused_closed     the ledger is an older backup of itself, which nobody has acknowledged
+--     15 refused_moving     the ledger is being moved to or from another database
+--     16 refused_moved      the ledger is in another database
+--      3 refused_state      a ledger-restored, but the ledger is not closed as restored
+--      7 again              the call has an earlier item for the same record or idempotency key
+--      8 refused_kind       unknown kind, or a kind that only the worker's login may append
+--      6 stale              signed by a key that is not the ledger's current key; or the check of a batch for known spans is
+--                           out of date (items_overtaken)
+--     13 refused_signature  signed by a key that is not a current key of the actor; or signed by the server although the
+--                           agent must sign for itself
+--     14 refused_taken      an agent has chosen an id that the ledger already has
+--      3 refused_state      the record's state does not allow the step, or the record has had all agreed revisions
+--      6 stale              `previous` is not the record's last leaf
+--     12 refused_party      the agent may not take this step: the principal judges, the performer performs, and with `auto`
+--                           the rules decide
+--     11 refused_deadline   an activation or completion after the record's deadline, or an expiry before it
+--      4 refused_clock      recordedAt differs from the database's clock by more than 30 s, or 20 s if an agent has signed
+--      0 appended
 --
--- A call takes at most one step of a record, with one exception: the worker's completion-verified, followed by the
--- resulting `auto` verdict. Both are appended or neither; the item that could have been appended is `again`. The same
--- holds for another party's statement, followed by its statement-registered. `kids` has the ledger's key for both.
+-- Two items that follow each other can be a pair: the worker's completion-verified and the `auto` verdict, or a
+-- statement of another party and its statement-registered. Both items of a pair are appended, or neither. If one of
+-- them is refused, the other gets `again`. In `kids`, both items of a statement's pair have the ledger's key. A call
+-- takes at most one step of a record, or the two steps of a pair.
 --
--- A call whose entries did not move the head raises 55000: a trigger is off, and exports would miss an entry beyond
--- the head.
+-- A call raises 55000 if its entries did not move the head, because a trigger is off. Exports would not contain entries
+-- beyond the head.
 --
--- Plans: probes are `left join lateral (… offset 0)`, and sequential scans are off, because a session keeps plans
--- that it made on empty tables. Plain joins took up to 92 ms a row after 100,000 rows. With hash joins off too,
--- joining the parts of the answer became quadratic: 87 instead of 26 µs a row at 256 items. By default Postgres plans
--- a small call anew each time, and a call of one item takes 970 µs instead of 500.
+-- Plans: probes are `left join lateral (… offset 0)`, and sequential scans are off, because a session keeps plans that
+-- it made on empty tables. Plain joins took up to 92 ms a row after 100,000 rows. Hash joins stay on: without them,
+-- joining the parts of the answer became quadratic, 87 instead of 26 µs a row at 256 items. Generic plans are forced,
+-- because by default Postgres plans a small call anew each time: a call of one item then takes 970 µs instead of 500.
 --
 -- Cost in Postgres' own CPU, with 600-byte envelopes on 2 shared cores of 2.5 GHz:
 --
 -- - A call of 1 item takes 500 µs. Each item of 64 takes 31 µs (40 with idempotency keys), each of 1,000 takes 25.
--- - Steps of gated records cost nothing for calls that only notarize. Before and after: 1 item 910 and 921 µs, 64
---   items 3,556 and 3,597, 1,000 items 38,219 and 38,281.
--- - Finding pairs by windows over all items cost 5 to 8 % at 64 items.
--- - The MAC costs 5 to 8 %: 1 item 1,643 and 1,767 µs, 64 items 6,112 and 6,415, on a busy machine.
+-- - Steps of gated records cost nothing for calls that only notarize. Before and after steps were added: 1 item 910 and
+--   921 µs, 64 items 3,556 and 3,597, 1,000 items 38,219 and 38,281.
+-- - Finding pairs by windows over all items costs 5 to 8 % at 64 items.
+-- - The MAC costs 5 to 8 %. Without and with it, on a busy machine: 1 item 1,643 and 1,767 µs, 64 items 6,112 and 6,415.
 -- - A batch of 1,000 records takes 1,400 µs. With a row for each record it took 13,400.
--- - Chunks cost nothing for other calls. Before and after, alternating on a busy machine: 1 item 695 and 682 µs, 64
---   items 3,073 and 2,839; with idempotency keys 701 and 670, 4,060 and 3,694.
+-- - Chunks cost nothing for other calls. Before and after chunks were added, alternating on a busy machine: 1 item 695
+--   and 682 µs, 64 items 3,073 and 2,839; with idempotency keys 701 and 670, 4,060 and 3,694.
 --
--- The long path alone and with the short path, alternating on a slower machine: 1 item 750 and 490 µs, 4 items 890
--- and 650, 16 items 1,530 and 1,150, 64 items 3,700 and 2,600, 256 items 11,700 and 8,800. Triggers take a third of
--- the 490 (entries_extend_chain 100, records_begin 56, chain_heads_forward_only 22), and the MAC takes 31.
+-- The short path saves time. Without and with the short path, alternating on a slower machine: 1 item 750 and 490 µs, 4
+-- items 890 and 650, 16 items 1,530 and 1,150, 64 items 3,700 and 2,600, 256 items 11,700 and 8,800. Triggers take a
+-- third of the 490 (entries_extend_chain 100, records_begin 56, chain_heads_forward_only 22), and the MAC takes 31.
 --
--- Rejected, because the gain was within the noise: entries_extend_chain in one statement instead of two (510), and
--- with a special case for one entry (505).
+-- Two changes were tried and rejected, because their gain was within the noise: entries_extend_chain in one statement
+-- instead of two (510 µs), and with a special case for one entry (505 µs).
 --
--- This function decides, and write_entries writes. A new argument must be added to both: here as an argument, to the
--- MAC and to the call; there as an argument and to its insert. The columns in src/db/chain/append-entries.ts have the
--- same order.
+-- This function decides, and write_entries writes. A new argument must be added to both functions: in append_entries as
+-- an argument, to the MAC and to the call of write_entries; in write_entries as an argument and to its insert. The
+-- columns in src/db/chain/append-entries.ts have the same order as the arguments.
 create or replace function append_entries(
   ledger_ids uuid[], kinds text[], subject_ids uuid[], versions int4[], to_states text[], previous_leaves bytea[],
   item_counts int4[], actor_ids uuid[], party_ids uuid[], key_ids uuid[], kids bytea[], recorded_ats timestamptz[], leaves bytea[],
@@ -145,8 +147,8 @@ begin
   -- Short path: notarizations for one open ledger, signed by its current keys, within the clock tolerance, without
   -- known idempotency keys.
   --
-  -- The long path could append these too. If the short path is not sure about an item, the long path takes all items,
-  -- with the head already locked.
+  -- The long path gives the same result for these items. If the short path cannot decide one item, the long path
+  -- decides all items. The head is then already locked.
   if kinds <@ array['record-notarized', 'batch-notarized'] and ledger_ids[1] = all (ledger_ids) and 1 = all (versions)
     and 'RECORDED' = all (to_states) and array_position(actor_ids, null) is null and array_position(subject_ids, null) is null
     and num_nonnulls(variadic previous_leaves) + num_nonnulls(variadic details) + num_nonnulls(variadic record_reference_lists) = 0
@@ -160,7 +162,7 @@ begin
         head.envelope_kid = any (kids) or x.agent_id = any (party_ids) or '\x42'::bytea || uuid_send(x.agent_id) = any (chunk_keys)))
       and clock_timestamp() - interval '30 s' <= all (recorded_ats) and clock_timestamp() + interval '30 s' >= all (recorded_ats) then
       is_sure := cardinality(kinds) = 1 and idempotency_hashes[1] is null and record_items || chunk_items[:1] = array[1];
-      -- A separate query, because a call of one item would also pay for its plan.
+      -- This query is separate from the condition above, so that a call of one item does not pay for its plan.
       if not is_sure then
         is_sure := (
           select count(distinct i.subject_id) = count(*) and count(distinct n.item) = count(*)
@@ -191,8 +193,8 @@ begin
 
   if outcomes is null then
     by_worker := has_table_privilege(session_user, 'tallystick.checkpoints', 'insert');
-    -- An agent's key becomes valid or invalid with its entry. So items after such an entry are not decided in the
-    -- same call.
+    -- An agent-key-registered or agent-key-revoked changes the valid keys of its agent. So all items after it get the
+    -- outcome `again`.
     keys_change := least(array_position(kinds, 'agent-key-registered'), array_position(kinds, 'agent-key-revoked'));
     -- Heads are locked in the order of their ids, so that two calls never deadlock.
     perform from chain_heads h where h.ledger_id = any (ledger_ids) order by h.ledger_id for update;
@@ -201,7 +203,7 @@ begin
       overtaken := items_overtaken(ledger_ids, actor_ids, unseen_befores, chunk_key_items, chunk_keys);
     end if;
 
-    -- For each item of a pair, the index of the pair's other item.
+    -- `others` has, for each item of a pair, the index of the other item.
     if 'statement-registered' = any (kinds) then
       select array_agg(case when p.follows then p.ix - 1 when p.leads then p.ix + 1 end order by p.ix)
       into others
@@ -258,8 +260,8 @@ begin
         where x.ledger_id = i.ledger_id and x.actor_id = i.actor_id and x.key_hash = i.idempotency_hash
         offset 0
       ) k on true
-      -- Facts about keys of agents: whether the actor's own key has signed, and which other agents of the entry must
-      -- sign for themselves.
+      -- Reads facts about agents' keys. `holds`: whether a current key of the actor has signed. `agents`: the agents
+      -- that must sign for themselves and did not.
       left join lateral (
         select x.agent_id = i.actor_id and x.revoked_seq is null as holds from agent_signing_keys x
         where signing and i.kid <> h.envelope_kid and x.ledger_id = i.ledger_id and x.kid = i.kid
@@ -274,14 +276,14 @@ begin
             where c.item = i.ix and c.key = '\x42'::bytea || uuid_send(x.agent_id)))
         offset 0
       ) q on true
-      -- The first event of a record needs no look-up, because the primary key of records refuses a second record with
-      -- that id.
+      -- The first entry of a record needs no look-up here. If the record exists already, the primary key of records
+      -- refuses the insert.
       left join lateral (
         select x.state, x.version, x.last_seq, x.principal_id, x.performer_id, x.gate, x.deadline, x.revisions, x.max_revisions,
           e.leaf as last_leaf
         from gated_records x
-        -- A lateral, because a plain join could get a cached plan that was made on empty tables. That plan would read
-        -- all entries of the ledger for each step.
+        -- The join is lateral, because a session may keep a plan that it made on empty tables. Such a plan of a plain
+        -- join would read all entries of the ledger for each step.
         cross join lateral (select n.leaf from entries n where n.ledger_id = x.ledger_id and n.seq = x.last_seq offset 0) e
         where i.version > 1 and x.ledger_id = i.ledger_id and x.record_id = i.subject_id
         offset 0
@@ -291,15 +293,15 @@ begin
           when i.head_size is null or (i.kind = 'ledger-created' and i.head_size > 0) then 5
           when i.first_seq is not null then
             case when i.first_fingerprint = sha256(i.first_salt || i.request_hash) then 1 else 2 end
-          -- Exception: the worker may rotate the key of a frozen ledger. Otherwise the old key could never be
-          -- retired.
+          -- The worker may rotate the key even if the ledger is frozen. Otherwise the old key could never be retired.
           when i.closed = 'frozen' and not (i.kind = 'server-key-rotated' and by_worker) then 9
           when i.closed = 'restored' and i.kind <> 'ledger-restored' then 10
           when i.closed = 'moving' then 15
           when i.closed = 'moved' then 16
           when i.closed is distinct from 'restored' and i.kind = 'ledger-restored' then 3
-          -- A step that the record has already passed is decided at once and is not `again`. Otherwise each call
-          -- would decide only the first of many steps of one record.
+          -- A second step of a record in the same call gets `again`. But a step whose version is not above the record's
+          -- version is too late. It is refused below at once. Otherwise each call would decide only one of many late
+          -- steps of a record.
           when i.ix > keys_change or i.same_key or (i.same_subject and i.follows is not true and i.version > coalesce(i.from_version, 0)) then 7
           when k.kind is null or k.record_event <> (i.version is not null) then 8
           -- A statement is appended only together with the entry that registers it, and that entry must be the next
@@ -316,13 +318,13 @@ begin
             select from record_transitions t
             where t.from_state = coalesce(i.from_state, '') and t.kind = i.kind and t.to_state = i.to_state) then 3
           when i.kind = 'revision-requested' and not i.may_revise then 3
-          -- An agent's signature is refused, because peers know only the keys of servers.
+          -- A shared record accepts no step that an agent has signed, because peers know only the keys of servers.
           when i.by_agent and i.version > 1
             and exists (select from shared_records x where x.ledger_id = i.ledger_id and x.record_id = i.subject_id) then 3
           when i.version <> coalesce(i.from_version, 0) + 1 or i.previous_leaf is distinct from i.last_leaf then 6
           when i.version > 1 and case
               when i.kind in ('completion-verified', 'record-expired') then i.actor_id is null
-              -- accepted only if the rules passed, rejected only if they failed
+              -- The worker may accept only if the rules passed, and reject only if the rules failed.
               when i.kind = 'verdict-rendered' and i.gate = 'auto' then
                 i.actor_id is null and (i.from_state = 'VERIFIED') = (i.to_state = 'ACCEPTED')
               when i.actor_id is null then false
@@ -357,8 +359,8 @@ begin
     -- An item gets the outcome `again` if the other item of its pair was not appended.
     cross join lateral (select case when d.outcome = 0 and a.ix is null then 7 else d.outcome end as outcome) o;
 
-    -- The caller's mistake is refused here, because otherwise only an auditor would find an entry without the records
-    -- that it creates.
+    -- Raises an error if an item would create records but the call has no rows for them. Otherwise the entry would be
+    -- stored without its records, and only an audit would find this.
     if (select count(*) from unnest(versions, outcomes) i (version, outcome) where i.outcome = 0 and i.version = 1)
       <> (select count(distinct n.item) from unnest(record_items || chunk_items) n (item) where outcomes[n.item] = 0) then
       raise exception 'an entry that begins records must come with their rows'

@@ -1,5 +1,4 @@
--- Stores the details of entries about peers, shares and offers, by kind. As with append_details, it is called for
--- every entry with details.
+-- Stores the rows of entries about peers, shares and offers. write_entries calls it whenever an entry has details.
 create or replace function append_federation(
   ledger_ids uuid[], kinds text[], subject_ids uuid[], leaves bytea[], details text[], outcomes int2[], seqs bigint[]
 ) returns void
@@ -51,9 +50,9 @@ begin
     select i.ledger_id, i.peer_id
     from unnest(ledger_ids, kinds, subject_ids, outcomes) i (ledger_id, kind, peer_id, outcome)
     where i.outcome = 0 and i.kind = 'peer-added';
-    -- The cursor starts at this entry, because earlier entries do not concern the other side. The invited side sends
-    -- its own peer-added entry first. The inviter's was already sent in an answer, so the inviter's cursor starts
-    -- after it.
+    -- The cursor of the invited side starts at its own peer-added entry, which is the first entry to send. Earlier
+    -- entries do not concern the other side. The inviter's peer-added entry was already sent in an answer, so the
+    -- inviter's cursor starts after it.
     insert into peer_cursors (ledger_id, peer_id, next_seq, known_kid)
     select i.ledger_id, i.peer_id, i.seq + (p.role = 'inviter')::int4, decode(d."ownKid", 'hex')
     from unnest(ledger_ids, kinds, subject_ids, details, outcomes, seqs) i (ledger_id, kind, peer_id, detail, outcome, seq)
@@ -76,7 +75,7 @@ begin
     where i.outcome = 0 and i.kind = 'peer-resumed' and c.ledger_id = i.ledger_id and c.peer_id = i.peer_id;
   end if;
 
-  -- A share starts at the record's first entry, or at the entry that shares the record later.
+  -- A share has the seq of the entry that makes it: the record's first entry, or a later record-shared.
   if kinds && '{record-created,record-shared}' then
     insert into shared_records (ledger_id, record_id, peer_id, documents, shared_seq)
     select i.ledger_id, i.record_id, s."peerId", s.documents, i.seq
@@ -93,7 +92,7 @@ begin
         and (p.state is null and i.kind = 'record-shared' or p.state not in ('active', 'suspended'))) then
       raise exception 'a record can be shared only with an active peer' using errcode = 'integrity_constraint_violation', constraint = 'shared_records_peer';
     end if;
-    -- A record with an entry that an agent has signed cannot be shared, because peers know only the keys of servers.
+    -- A record cannot be shared if an agent has signed one of its entries, because peers know only the keys of servers.
     if 'record-shared' = any (kinds) and exists (
       select from unnest(ledger_ids, kinds, subject_ids, outcomes) i (ledger_id, kind, record_id, outcome)
       join records r on r.ledger_id = i.ledger_id and r.record_id = i.record_id

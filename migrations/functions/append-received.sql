@@ -1,5 +1,5 @@
--- Stores entries of other ledgers with the entries that received them. `details.received` is the other ledger's
--- entry. The other members of `details` are its consequences.
+-- Stores entries that other ledgers have sent. `details.received` of the local entry is the other ledger's entry. The
+-- other members of `details` are the changes that follow from the received entry.
 create or replace function append_received(
   ledger_ids uuid[], kinds text[], subject_ids uuid[], details text[], outcomes int2[], seqs bigint[]
 ) returns void
@@ -7,8 +7,8 @@ language plpgsql
 set search_path = tallystick, pg_temp
 as $$
 declare
-  -- Members of the details of receiving entries. A detail has about 5 KB, so it is parsed once here and not again by
-  -- each statement.
+  -- Members of `details`, one element for each received entry. They are parsed once here and not by each statement,
+  -- because `details` of one entry have about 5 KB.
   came_ledgers uuid[];
   came_seqs bigint[];
   came_entries json[];
@@ -29,7 +29,8 @@ begin
   from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
   left join lateral json_to_record(i.detail::json)
     d (received json, document json, type json, standing json, offer json, erased json, peer json) on true
-  -- Only for entry-received, because in a step of the home ledger these members have other meanings.
+  -- These members are read only for entry-received. In a step of a local record, members of these names mean something
+  -- else.
   left join lateral (select d.document, d.type, d.standing, d.offer, d.erased, d.peer) m on i.kind = 'entry-received'
   where i.outcome = 0 and (i.kind in ('entry-received', 'offer-refused', 'peer-key-rotated')
     or i.kind in ('record-activated', 'completion-submitted') and i.detail is not null);
@@ -41,7 +42,7 @@ begin
   left join lateral json_to_record(i.received)
     r ("peerId" uuid, seq bigint, kind text, "recordId" uuid, version int4, leaf text, envelope text) on true;
 
-  -- Applies changes of a peering by the other side, which has completed the handshake or ended the peering.
+  -- Changes the state of a peering after the other side has completed the handshake or ended the peering.
   if expected > 0 then
     with moved as (
       update peers p set state = d.state, counterpart = coalesce(p.counterpart, decode(d.counterpart, 'hex')),
@@ -58,8 +59,8 @@ begin
     end if;
   end if;
 
-  -- Uses laterals. With joins, a session that calls often keeps a plan that reads all received entries (860 µs for
-  -- one entry among 8,000).
+  -- The joins are lateral, because a busy session keeps the plan that it made once. The plan of plain joins reads all
+  -- received entries (860 µs for one entry among 8,000).
   if exists (
     select from unnest(came_ledgers, came_seqs) i (ledger_id, seq)
     cross join lateral (
@@ -93,7 +94,7 @@ begin
     on conflict do nothing;
   end if;
 
-  -- If a call has several steps of a record, the last one determines its state.
+  -- Stores the state of each record. If a call has several steps of a record, the last step determines the state.
   if num_nonnulls(variadic came_standings) > 0 then
     with item as (
       select distinct on (i.ledger_id, d."recordId") i.ledger_id, d.*, i.seq,
@@ -114,9 +115,9 @@ begin
 
   -- Applies decisions about this ledger's offers.
   --
-  -- Their seqs are computed before the offers are looked up. When the offers were joined directly to the details, the
-  -- plan read all offers of the ledger for each decision (600 µs for 1,500 offers). The last condition prevents a
-  -- plan that reads all pending offers.
+  -- The seqs of the offers are computed first, and then the offers are looked up. With a direct join of details and
+  -- offers, the plan read all offers of the ledger for each decision (600 µs for 1,500 offers). The last condition is
+  -- written with `<> all`, because with another condition the plan could read all pending offers.
   if num_nonnulls(variadic came_offers) > 0 then
     with decided as materialized (
       select i.ledger_id, i.seq as decided_seq, d.*
@@ -143,7 +144,7 @@ begin
     where x.ledger_id = e.ledger_id and x.seq = e.seq and x.erased_seq is null;
   end if;
 
-  -- Ends a pause of sending, because a peer that sends can also receive.
+  -- Ends a pause of sending. The peer has just sent something, so it can probably receive too.
   update peer_cursors c set resume_at = null
   from (
     select distinct i.ledger_id, r.peer_id from unnest(came_ledgers, came_seqs) i (ledger_id, seq)
@@ -153,7 +154,7 @@ begin
   ) i
   where c.ledger_id = i.ledger_id and c.peer_id = i.peer_id and c.resume_at > now() + interval '1 second';
 
-  -- Replaces the other ledger's key, because an entry under its old key says so.
+  -- Replaces the other ledger's key by the new key that the received entry names. The entry is signed by the old key.
   if 'peer-key-rotated' = any (kinds) then
     update peer_keys k set until_seq = r.seq
     from unnest(ledger_ids, kinds, details, outcomes) i (ledger_id, kind, detail, outcome)

@@ -1,5 +1,5 @@
--- Stores the search columns of registered statements. `seq` is the seq of the statement, which is one less than that
--- of the entry that registers it.
+-- Stores the columns by which registered statements are searched. `seq` is the seq of the statement. The entry that
+-- registers the statement directly follows it.
 create or replace function append_statements(
   ledger_ids uuid[], kinds text[], subject_ids uuid[], previous_leaves bytea[], details text[], outcomes int2[], seqs bigint[]
 ) returns void
@@ -14,7 +14,7 @@ begin
   left join lateral json_to_record(i.detail::json) d (issuer text, subject text, "contentType" text, kid text) on true
   where i.outcome = 0 and i.kind = 'statement-registered';
 
-  -- The policy that the server applied may have been replaced since then. This check is final, because the head is
+  -- A newer policy may have replaced the policy that the server applied. This check is final, because the head is
   -- locked.
   if exists (
     select from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)

@@ -10,8 +10,8 @@ begin
   return sha256('\x02'::bytea || coalesce(state, head) || leaf);
 end $$;
 
--- Raises 55000 because entries were inserted but the trigger that moves the head did not fire. The error names no
--- constraint, because the cause is the state of the database and not a row.
+-- Raises 55000: entries were inserted, but the trigger that moves the head did not fire. The error has no constraint
+-- name, because the cause is a disabled trigger and not a row.
 create or replace function refuse_unmoved() returns void
 language plpgsql as $$
 begin

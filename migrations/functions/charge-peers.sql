@@ -1,4 +1,5 @@
--- Adds stored entries and bytes to what a peer has used today. Raises an error if the sum exceeds the peer's budget.
+-- Adds entries and bytes to the counts of what is stored for a peer. If the counts began more than a day ago, they
+-- start again from 0.
 create or replace function charge_peer(ledger uuid, peer uuid, stored_entries int8, stored_bytes int8) returns void
 language sql set search_path = tallystick, pg_temp as $$
   insert into peer_budgets as b (ledger_id, peer_id, began_at, entries, bytes)
@@ -9,10 +10,11 @@ language sql set search_path = tallystick, pg_temp as $$
     bytes = case when b.began_at > now() - interval '1 day' then b.bytes else 0 end + excluded.bytes
 $$;
 
--- Trigger: charges peers for stored data, counted where rows are inserted, so that no way of storing is free.
+-- Trigger: counts the data that is stored for a peer. The tables themselves have the trigger, so that all stored data
+-- is counted.
 --
--- It counts received entries with the local entry that answers each and its evidence, received documents, types and
--- forks.
+-- The size of a received entry includes the local entry that records its receipt, and that local entry's evidence.
+-- Received documents, types and forks count too.
 create or replace function charge_peers() returns trigger language plpgsql set search_path = tallystick, pg_temp as $$
 begin
   case tg_table_name

@@ -1,17 +1,18 @@
--- Removes the documents of one ledger that the entries at `ats` erased. Returns the number of removed documents.
--- Documents that were removed before are skipped. The caller has verified the entries; this function only checks that
--- they exist.
+-- Removes documents of one ledger from the database, and returns the number of removed documents. `ats` has the seqs of
+-- the entries that erased them. Documents that were removed before are skipped. The caller has verified the entries;
+-- this function only checks that they exist.
 --
 -- Records of batches are in compressed chunks. The caller rewrites each chunk once for all of its erased records:
 --
--- - `chunk_seqs` and `chunk_numbers`: which chunks.
+-- - `chunk_seqs` and `chunk_numbers`: the chunks that change.
 -- - `chunks_before`: SHA-256 of the content that the caller read.
 -- - `chunks_after`: the content without the erased payloads.
--- - `keys_gone[n]`: a reference that no record of chunk `key_chunks[n]` has any more.
+-- - `key_chunks` and `keys_gone`: `keys_gone[n]` is a reference that no record of the chunk with index `key_chunks[n]`
+--   has any more.
 --
--- If the content has moved to the archive, `chunks_after` is the remaining metadata; empty: no metadata remains. An
--- erasure may leave the metadata unchanged. So the hashed bytes in `chunks_before` begin with `erased_seq` in eight
--- bytes (-1 for null).
+-- If the content has moved to the archive, `chunks_after` is the remaining metadata, or empty if no metadata remains.
+-- Then `chunks_before` is the SHA-256 of `erased_seq` in eight bytes (-1 for null) and the metadata. `erased_seq` is
+-- included, because another erasure may leave the metadata unchanged.
 --
 -- Raises 40001 if a chunk has changed meanwhile, and P0002 if a payload has neither a row nor a chunk.
 --
@@ -70,7 +71,8 @@ begin
       and case when length(k.key) = 18 then get_byte(k.key, 17) = any (g.places) end;
   end if;
 
-  -- The label of a gated record stays, because the record's other documents are found by it (forget_labels).
+  -- The label of a gated record stays, because it is needed to find the record's other documents. forget_labels removes
+  -- the label later.
   update records r set payload = null, salt = null, metadata = null, reference_list = null, payload_erased_seq = x.seq,
     subject = case when exists (select from gated_records g where g.ledger_id = ledger and g.record_id = r.record_id)
       then r.subject end
@@ -98,8 +100,9 @@ end $$;
 -- Removes the labels of gated records that have ended and have no document any more. Reads the next `page` records
 -- after `after_ledger` and `after_record` that have a label but no payload.
 --
--- Returns the last record that was read; null: there are no more. An open record keeps its label, because it can get
--- documents that must be found by the label. Rows of a ledger that was moved or is being moved stay as copied.
+-- Returns the last record that was read, or null if there are no more. A record that has not ended keeps its label,
+-- because it can get further documents, which must be found by the label. Rows of a ledger that was moved or is being
+-- moved stay unchanged.
 create or replace function forget_labels(
   after_ledger uuid, after_record uuid, page int4, out last_ledger uuid, out last_record uuid
 )

@@ -1,7 +1,7 @@
--- Returns the seq of the first outcome for this Idempotency-Key; -1: the key was used for a different request; null:
--- the key is new.
+-- Returns the seq of the entry that the first request with this Idempotency-Key made. Returns -1 if the key was used
+-- for a different request, and null if the key is new.
 --
--- Used for requests that the present state would refuse, because they may have succeeded before.
+-- Called for requests that the present state would refuse, because an earlier attempt may have succeeded.
 create or replace function find_replay(ledger uuid, actor uuid, key bytea, request_hash bytea) returns bigint
 language plpgsql stable security definer set search_path = tallystick, pg_temp as $$
 begin

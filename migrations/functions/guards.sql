@@ -6,14 +6,15 @@ begin
     using errcode = 'integrity_constraint_violation', constraint = tg_table_name || '_append_only';
 end $$;
 
--- Whether envelopes of this kind may leave for the archive. An append never needs them. Only reads, proofs and audits
--- do.
+-- Returns whether envelopes of this kind may be moved from Postgres to the archive. No append needs such envelopes.
+-- They are needed only for reads, proofs and audits.
 create or replace function leaves_for_archive(kind text) returns boolean
   language sql immutable parallel safe
   return kind in ('record-notarized', 'batch-notarized');
 
--- Trigger: an entry never changes, with one exception. The envelope of a notarization is removed once the archive has
--- it. The entry's leaf stays and identifies the envelope.
+-- Trigger: an entry never changes, with one exception. After the envelope of a notarization is stored in the archive,
+-- it is removed from Postgres. The leaf stays in Postgres. It is the hash of the envelope, so the archived envelope can
+-- be checked.
 create or replace function entries_change() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 declare
@@ -23,7 +24,7 @@ begin
   if tg_op = 'UPDATE' and old.envelope is not null and new is not distinct from without_envelope and leaves_for_archive(new.kind)
     and exists (
       select from (
-        -- Selects one piece and not all pieces before it, because this query runs for each entry.
+        -- Selects only the last piece that begins at or before the entry, because this query runs for each entry.
         select * from archive_pieces n
         where n.ledger_id = new.ledger_id and n.from_seq <= new.seq order by n.from_seq desc limit 1
       ) p join archives a on a.ledger_id = p.ledger_id
@@ -34,10 +35,10 @@ begin
     using errcode = 'integrity_constraint_violation', constraint = 'entries_append_only';
 end $$;
 
--- Trigger: inserted entries must continue their ledger's chain, link by link. Entries that do not continue the head
--- are refused.
+-- Trigger: inserted entries must continue their ledger's chain, link by link. Entries that do not continue the head are
+-- refused.
 --
--- It also moves the chain's head, which nothing else can move. The trigger always fires.
+-- This trigger also moves the chain's head; nothing else can move a head. The trigger is `enable always`.
 create or replace function entries_extend_chain() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 declare
@@ -70,8 +71,8 @@ begin
   return null;
 end $$;
 
--- Trigger: a head only moves forward. Its key changes only if the newest entry is a server-key-rotated. The trigger
--- always fires.
+-- Trigger: a head only moves forward. Its key changes only if the newest entry is a server-key-rotated. The trigger is
+-- `enable always`.
 create or replace function chain_heads_forward_only() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
@@ -82,9 +83,9 @@ begin
   if tg_op = 'INSERT' then
     if new.size = 0 then return new; end if;
   elsif tg_op = 'DELETE' then
-    if old.size = 0 then return old; end if;  -- its ledger-created was refused, so the ledger never began
+    if old.size = 0 then return old; end if;  -- the ledger-created was refused, so the ledger has no entry
   elsif new.ledger_id = old.ledger_id and new.size = old.size and new.chain = old.chain then
-    -- only `closed` changes; privileges decide who may change it
+    -- Without a new key, only `closed` changes. Privileges limit who may change it.
     if new.envelope_kid = old.envelope_kid then return new; end if;
     if exists (select from entries e where e.ledger_id = new.ledger_id and e.seq = new.size - 1
         and e.kind = 'server-key-rotated')
@@ -120,8 +121,8 @@ begin
   return null;
 end $$;
 
--- Trigger: a batch's chunks are inserted together and numbered from 0. The number of their records must match the
--- entry. Their ids must be consecutive.
+-- Trigger: all chunks of a batch are inserted together, with numbers from 0. They must have as many records as the
+-- batch's entry states, with consecutive ids.
 create or replace function batch_chunks_begin() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
@@ -149,14 +150,14 @@ create or replace function place_in_batch(record_id uuid) returns int4
   language sql immutable strict parallel safe
   return (get_byte(uuid_send(record_id), 14) & 15) * 256 + get_byte(uuid_send(record_id), 15);
 
--- Whether a record with this id is in a chunk and not in a row of its own. A bit of the id says so (records_ids,
--- batch_chunks_ids).
+-- Returns whether the record is in a chunk. Otherwise it has a row of its own. A bit of the id encodes this
+-- (constraints records_ids and batch_chunks_ids).
 create or replace function is_of_batch(record_id uuid) returns boolean
   language sql immutable strict parallel safe
   return get_byte(uuid_send(record_id), 14) & 8 = 0;
 
--- Trigger: a chunk changes in two cases only: by an erasure that an entry ordered, or when its content leaves and the
--- archive has it. An audit detects any other change, because the digests of all records are signed.
+-- Trigger: a chunk changes in two cases only: an erasure that has an entry, or the removal of content that the archive
+-- has. An audit detects any other change, because the digests of all records are signed.
 create or replace function batch_chunks_change() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
@@ -206,7 +207,7 @@ begin
           is distinct from (b.payload, b.salt, b.metadata, b.reference_list, b.payload_erased_seq)
         and not (b.payload_erased_seq is null and erasure.known is not null
           and a.payload is null and a.salt is null and a.metadata is null and a.reference_list is null))
-      -- A label is removed together with the payload, or later.
+      -- A label is removed only together with the payload or after it.
       or (a.subject is distinct from b.subject and not (a.subject is null and a.payload_erased_seq is not null))
   ) then
     raise exception 'a record may change only by an erasure with an entry'
@@ -215,8 +216,8 @@ begin
   return null;
 end $$;
 
--- Trigger: a gated record begins with the entry that creates it and must match that entry. Its principal is the party
--- of the entry. Also adds the record's deadline to open_deadlines.
+-- Trigger: a gated record is inserted with the entry that creates it and must match that entry. Its principal is the
+-- party of the entry. Also stores the record's deadline in open_deadlines.
 create or replace function gated_records_begin() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
@@ -244,17 +245,17 @@ begin
   return null;
 end $$;
 
--- Whether a gated record waits for the worker: for a verification, or for the verdict of an `auto` gate.
+-- Returns whether a gated record waits for the worker: for a verification, or for the verdict of an `auto` gate.
 create or replace function waits_for_worker(state text, gate text) returns boolean
   language sql immutable parallel safe
   return state = 'SUBMITTED' or gate = 'auto' and state in ('VERIFIED', 'DISCREPANT');
 
 -- Trigger: a gated record changes as record_transitions allows, one version at a time, with an entry for each step.
--- Terms are fixed, except that the activation sets the performer. revision-requested counts a revision.
+-- Terms never change, except that the activation sets the performer. A revision-requested increases `revisions` by one.
 --
--- Also updates the rows of waiting work, one by one and by key. A join would not do, because a session would keep a
--- plan made for few rows. Finding rows by ctid would not do either, because a row to which a worker has given a job
--- meanwhile would remain.
+-- Also updates waiting_completions and open_deadlines. Their rows are deleted one by one, by key. A join is not used,
+-- because a session would keep a plan that was made for few rows. The ctid is not used either. It changes when a worker
+-- stores a job in the row, and the row would then not be deleted.
 create or replace function gated_records_change() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 declare
@@ -299,8 +300,8 @@ begin
   return null;
 end $$;
 
--- Trigger: a document is inserted with the entry that contains its digest, and only an erasure sets it to null.
--- Evidence that an agent offers to another ledger is stored with its offer.
+-- Trigger: a document is inserted together with the entry that contains its digest. For evidence that an agent offers
+-- to another ledger, this entry is the offer. Only an erasure sets the content of a document to null.
 create or replace function documents_keep() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
@@ -330,8 +331,8 @@ begin
     using errcode = 'integrity_constraint_violation', constraint = 'documents_keep';
 end $$;
 
--- Trigger: an idempotency key outlives the payload of its request. Its fingerprint is removed with the payload,
--- because a short request could be guessed from the fingerprint.
+-- Trigger: an idempotency key stays when the payload of its request is erased. Its fingerprint is removed with the
+-- payload, because the content of a short request could be guessed from the fingerprint.
 create or replace function idempotency_keys_change() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
@@ -357,7 +358,7 @@ begin
   if not exists (select from entries e
       where e.ledger_id = new.ledger_id and e.seq = new.size - 1 and e.chain = new.chain)
     or exists (select from checkpoints c where c.ledger_id = new.ledger_id and c.size >= new.size)
-    -- The first three lines of a note (C2SP tlog-checkpoint).
+    -- The note must begin with these three lines (C2SP tlog-checkpoint).
     or not exists (select from ledgers l where l.ledger_id = new.ledger_id
       and starts_with(new.note, format(E'%s\n%s\n%s\n', l.origin, new.size, encode(new.root, 'base64')))) then
     raise exception 'a checkpoint must match the chain and extend the checkpoints before it'
@@ -366,8 +367,8 @@ begin
   return new;
 end $$;
 
--- Trigger: the stored tree only grows. The size of a frontier increases. A tile gets further hashes and its hashes
--- stay.
+-- Trigger: the stored tree only grows. The size of a frontier increases. A tile gets further hashes, and its earlier
+-- hashes stay.
 create or replace function tree_grows() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
@@ -381,7 +382,7 @@ begin
     using errcode = 'integrity_constraint_violation', constraint = tg_table_name || '_grow';
 end $$;
 
--- Trigger: the cosigned tree of a peer only grows, and a fork that was found stays.
+-- Trigger: the tree that was cosigned for a peer only grows. A stored fork never changes.
 create or replace function peer_witnesses_grow() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
@@ -395,9 +396,10 @@ begin
     using errcode = 'integrity_constraint_violation', constraint = 'peer_witnesses_grow';
 end $$;
 
--- Trigger: the rows of a ledger that was moved or is being moved to another database stay as copied.
+-- Trigger: the rows of a ledger do not change while the ledger is moved to another database, or after it was moved.
 --
--- A statement of the worker may affect many ledgers. Rows of such a ledger are then skipped and cause no error.
+-- Raises 55000. If the worker updates or deletes, the trigger skips the row instead, because a statement of the worker
+-- may affect rows of many ledgers.
 create or replace function refuse_while_moving() returns trigger language plpgsql security definer
   set search_path = tallystick, pg_temp as $$
 declare
@@ -412,7 +414,7 @@ begin
 end $$;
 
 -- Trigger: an archive piece never changes, except that its state advances from `kept` through `leaving` to `left`. A
--- piece cannot be deleted once some of its content is only in the archive.
+-- piece can be deleted only in state `kept`. In the other states the archive may have the only copy of its content.
 create or replace function archive_pieces_change() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin

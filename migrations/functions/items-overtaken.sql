@@ -1,7 +1,9 @@
--- Returns the items whose traces or groups of logs have got records of the same agent from `unseen_befores` on. Their
--- spans and logs may be stored already (docs/decisions/0030-a-span-is-one-record.md).
+-- Returns the items whose check for known spans is out of date. Such an item has a trace, or a group of logs, to which
+-- the same agent has added records since the check. Spans and logs of the item may be stored already
+-- (docs/decisions/0025-storage-of-batches.md#opentelemetry-spans).
 --
--- Other keys of the items are ignored.
+-- `unseen_befores[item]`: the check has read all entries before this seq. Only the keys of traces and groups of logs
+-- are compared.
 create or replace function items_overtaken(
   ledger_ids uuid[], actor_ids uuid[], unseen_befores int8[], items int4[], keys bytea[]
 ) returns int4[]

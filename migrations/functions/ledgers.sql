@@ -1,4 +1,5 @@
--- Replaces all secrets of a key. If the present secrets differ from `expected`, changes nothing and returns false.
+-- Replaces all secrets of a key. If the present secrets are not `expected`, changes nothing and returns false. Also
+-- returns false if the key is revoked or does not exist, or would have more than 3 secrets.
 create or replace function replace_key_secrets(
   ledger uuid, key uuid, expected bytea[], secret_hashes bytea[], macs bytea[], expires timestamptz[]
 ) returns boolean
@@ -18,7 +19,7 @@ begin
   return true;
 end $$;
 
--- Sets a key's rate limit; null: removes the limit. Returns false if the key does not exist.
+-- Sets a key's rate limit, or removes it if the arguments are null. Returns false if the key does not exist.
 create or replace function set_key_rate_limit(ledger uuid, key uuid, per_second real, burst int4) returns boolean
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
@@ -27,8 +28,8 @@ begin
   return found;
 end $$;
 
--- Sets which spans and logs a key accepts, and how much of them is stored; null: removes the settings. Returns false
--- if the key does not exist.
+-- Sets which spans and logs a key accepts, and how much of them is stored. Null removes the settings. Returns false if
+-- the key does not exist.
 create or replace function set_key_otlp(ledger uuid, key uuid, settings jsonb) returns boolean
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
@@ -36,7 +37,7 @@ begin
   return found;
 end $$;
 
--- Sets a ledger's rate limit; null: removes the limit. Returns false if the ledger does not exist.
+-- Sets a ledger's rate limit, or removes it if the arguments are null. Returns false if the ledger does not exist.
 create or replace function set_ledger_rate_limit(ledger uuid, per_second real, burst int4) returns boolean
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
@@ -45,7 +46,7 @@ begin
 end $$;
 
 -- Makes a ledger's tiles public, or readable only with the ledger's keys. Returns 'set', 'absent' if the ledger does
--- not exist, or 'full' if public_max other ledgers are public.
+-- not exist, or 'full' if `public_max` other ledgers have public tiles.
 create or replace function set_ledger_tiles_public(ledger uuid, public boolean, public_max int4) returns text
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
@@ -67,15 +68,17 @@ begin
   return found;
 end $$;
 
--- Closes ledgers that are shorter than, or different from, a state that was stored outside Postgres. Returns the
--- closed ledgers.
+-- Closes ledgers that are shorter than, or different from, a state that was stored outside Postgres. Returns the closed
+-- ledgers.
 --
--- The heads are locked, so that neither an append nor an acknowledgement can come in between. The API's login could
--- append a ledger-restored that nobody signed, so the worker verifies such entries. It lists false ones in
--- `refused_seqs`, and they are ignored here.
+-- The heads are locked, so that no entry is appended and no restore acknowledged between the check and the close.
 --
--- A call takes at most 1,000 ledgers, because with more, servers would continue to append to the last ledgers for
--- many seconds.
+-- A ledger-restored entry acknowledges a restore. The API's login could append such an entry without a valid signature,
+-- so the worker verifies these entries. `refused_seqs` has, for each ledger, the seq of a ledger-restored entry that
+-- the worker has refused, or null. The function ignores this entry.
+--
+-- The caller passes at most 1,000 ledgers in a call. With more, servers would continue to append to the last ledgers
+-- for many seconds.
 create or replace function close_restored_ledgers(
   ledgers uuid[], known_sizes bigint[], known_chains bytea[], refused_seqs bigint[]
 ) returns uuid[]
@@ -108,9 +111,9 @@ end $$;
 -- Retires all envelope keys that sign for no ledger any more, except the newest key, and destroys their secrets.
 -- Returns the number of retired keys.
 --
--- It waits until 90 s after a new key, because a server that read the keys before may still create a ledger with the
--- old key. The first entry of such a ledger is at most 60 s old (30 s of clock tolerance on either side), and its
--- call takes at most 15 s.
+-- Does nothing during the first 90 s of a new key. In this time a server that still knows only the old key may create a
+-- ledger with it. The first entry of such a ledger is at most 60 s old (30 s of clock tolerance on either side), and
+-- its call takes at most 15 s.
 create or replace function retire_envelope_keys() returns int8
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 declare

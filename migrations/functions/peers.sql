@@ -1,9 +1,9 @@
--- Locks the peering until the end of the transaction and stores the nonce. Returns whether the nonce is new.
+-- Locks the peering until the end of the transaction and stores the nonce. Returns true if the nonce is new.
 create or replace function begin_peer_request(ledger uuid, peer uuid, request_nonce bytea) returns boolean
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
   perform from peer_inboxes i where i.ledger_id = ledger and i.peer_id = peer for update;
-  -- Nonces are stored for longer than the tolerated age of a request in both directions.
+  -- Nonces are stored for 150 s. This is longer than a request is valid, from its earliest to its latest accepted time.
   delete from peer_nonces n where n.ledger_id = ledger and n.peer_id = peer and n.seen_at < clock_timestamp() - interval '150 seconds';
   insert into peer_nonces (ledger_id, peer_id, nonce) values (ledger, peer, request_nonce) on conflict do nothing;
   return found;
@@ -20,7 +20,6 @@ begin
     or (select count(*) from peers p where p.ledger_id = ledger and p.state not in ('invited', 'revoked')) >= peers_max then
     return false;
   end if;
-  -- Removes invitations that expired long ago.
   delete from peers p where p.ledger_id = ledger and p.state = 'invited' and p.expires_at < now() - interval '30 days';
   insert into peers (ledger_id, peer_id, name, role, state, created_by, token_hash, expires_at, inviter)
   values (ledger, peer, peer_name, 'inviter', 'invited', agent, token_hash, expires, inviter);
@@ -45,8 +44,8 @@ begin
   return true;
 end $$;
 
--- Ends a peering that has no entry yet: an invitation that nobody accepted, or one that was accepted but not
--- completed. Returns false if there is no such peering.
+-- Ends a peering that has no entry yet: an invitation that nobody accepted, or a peering whose handshake is incomplete.
+-- Returns false if there is no such peering.
 create or replace function withdraw_peer(ledger uuid, peer uuid) returns boolean
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
@@ -55,8 +54,8 @@ begin
   return found;
 end $$;
 
--- Stores an entry of a peer for whose position another entry is stored. Does nothing if `forks_max` such entries are
--- stored.
+-- Stores a second, different entry of a peer for a position whose first entry is already stored. Does nothing if the
+-- peering already has `forks_max` such entries.
 create or replace function keep_fork(
   ledger uuid, peer uuid, fork_leaf bytea, at bigint, record uuid, record_version int4, held bytea, fork bytea, forks_max int4
 ) returns void
@@ -69,8 +68,8 @@ begin
   values (ledger, peer, fork_leaf, at, record, record_version, held, fork) on conflict do nothing;
 end $$;
 
--- Stores the facts of a request for a cosignature: the other side's key, the cosigned tree, and a different tree of a
--- size that was seen before. A fact that is null stays unchanged. The caller has locked the peering.
+-- Stores the facts of a peer's request for a cosignature. These are the peer's key, the cosigned tree, and, for a fork,
+-- the note of a different tree. An argument that is null changes nothing. The caller has locked the peering.
 create or replace function keep_peer_witness(
   ledger uuid, peer uuid, other_key text, other_kid bytea, tree_size bigint, tree_root bytea, tree_note text, other_note text
 ) returns void
@@ -86,8 +85,8 @@ begin
   where w.ledger_id = ledger and w.peer_id = peer;
 end $$;
 
--- Sends dead letters again, with the entries that wait for them. `at` has their seqs; null: all dead letters. Returns
--- the number of these dead letters.
+-- Sends dead letters again, together with the entries that wait for them. `at` has the seqs of the dead letters, or is
+-- null for all. Returns the number of dead letters.
 create or replace function replay_peer(ledger uuid, peer uuid, at bigint[]) returns bigint
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 declare
@@ -96,7 +95,7 @@ begin
   with gone as (
     delete from peer_dead_letters d
     where d.ledger_id = ledger and d.peer_id = peer and (at is null or d.seq = any (at))
-      -- A refused entry about the peering itself is not sent again.
+      -- A dead letter without a record is about the peering itself. It is not sent again.
       and d.record_id is not null
     returning d.record_id, d.seq
   ), again as (
@@ -109,14 +108,14 @@ begin
   return replayed;
 end $$;
 
--- Makes the worker compare its records with the other side's.
+-- Requests that the worker compares this ledger's shared records with those of the other side.
 create or replace function want_peer_summary(ledger uuid, peer uuid) returns void
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
   update peer_cursors c set summary_wanted = true where c.ledger_id = ledger and c.peer_id = peer;
 end $$;
 
--- Sets the budget of a peering; null: the default budget. Returns false if the peering does not exist.
+-- Sets the daily budget of a peering. Null sets the default budget. Returns false if the peering does not exist.
 create or replace function set_peer_budget(ledger uuid, peer uuid, entries_a_day int8, bytes_a_day int8) returns boolean
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin

@@ -1,7 +1,7 @@
--- Verifies `mac` over a message. A MAC is a key id (8 bytes) and an HMAC-SHA256 (32 bytes).
+-- Returns whether `mac` is a valid MAC over the message. A MAC is a key id (8 bytes) and an HMAC-SHA256 (32 bytes).
 --
--- Both sides are hashed again under the key before the comparison, so that its time reveals nothing about the right
--- MAC.
+-- Both the given and the right HMAC are hashed again under the key before the comparison. So the time of the comparison
+-- reveals nothing about the right HMAC.
 create or replace function mac_holds(message bytea, mac bytea) returns boolean
 language plpgsql stable security definer set search_path = tallystick, pg_temp as $$
 begin
@@ -11,22 +11,22 @@ begin
       and sha256(k.outer_pad || sha256(k.outer_pad || sha256(k.inner_pad || message))) = sha256(k.outer_pad || substr(mac, 9)));
 end $$;
 
--- Returns the text whose MAC proves this session. The text names the session, so that an observed MAC is useless in
--- another session. The login is in hex, because its name may contain spaces.
+-- Returns the text over which a session makes a MAC to prove the master key. The text identifies the session, so that
+-- an observed MAC is useless in another session. The login is in hex, because its name may contain spaces.
 create or replace function session_name() returns text
 language sql stable set search_path = tallystick, pg_temp as $$
   select format('tallystick session %s %s %s', encode(convert_to(session_user, 'UTF8'), 'hex'), pg_backend_pid(), extract(epoch from pg_postmaster_start_time()));
 $$;
 
--- Whether the session is the owner's. The owner may write with session_replication_role = replica, because
+-- Returns whether the session is the owner's. The owner may write with session_replication_role = replica, because
 -- move-ledger copies rows unchanged.
 create or replace function owner_silences_triggers() returns boolean
 language sql stable set search_path = tallystick, pg_temp as $$
   select pg_has_role(session_user, (select nspowner from pg_namespace where nspname = 'tallystick'), 'member');
 $$;
 
--- Raises 55000 for any login but the owner's. Called in sessions with session_replication_role = replica, in which
--- triggers and foreign keys are off, so that their checks and additional writes would be missing.
+-- Raises 55000 for any login but the owner's. Called if session_replication_role is replica: then triggers and foreign
+-- keys are off, so rows would be neither checked nor completed.
 create or replace function refuse_without_triggers() returns void
 language plpgsql stable set search_path = tallystick, pg_temp as $$
 begin
@@ -36,10 +36,10 @@ begin
   end if;
 end $$;
 
--- Raises 28000 unless the setting tallystick.session_mac is the MAC of the session, in hex.
+-- Raises 28000 if the setting tallystick.session_mac is missing or is not the MAC of the session, in hex.
 --
--- The setting ends with the session. It also ends with `discard all`, which poolers run before they hand a session to
--- another client. The owner's login needs no proof, because it can change everything anyway.
+-- The setting is lost when the session ends, and with `discard all`, which poolers run before they give a session to
+-- another client. The owner's login needs no proof, because the owner can change everything anyway.
 create or replace function require_proof() returns void
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 declare
@@ -62,8 +62,8 @@ end $$;
 
 -- Returns a sentence for each guard that is off or missing.
 --
--- Guards are the triggers that migrate has stored in `guards`, foreign keys, and the write-ahead log of tables: an
--- unlogged table would be empty after a crash.
+-- Guards are the triggers that migrate has stored in `guards`, and foreign keys. A table must also be logged, because
+-- an unlogged table would be empty after a crash.
 create or replace function missing_guards() returns text[]
 language sql stable set search_path = tallystick, pg_temp as $$
   select coalesce(array_agg(m.text order by m.text), '{}')

@@ -1,13 +1,15 @@
--- Removes content from Postgres. The caller must have read the archive piece back and compared it before.
+-- Removes content from Postgres that the archive has. The caller must first have read the archive piece back and
+-- compared it with the content.
 --
+-- - `seqs` and `chunk_numbers`: the chunks whose content is to be removed.
 -- - `chunks_before`: SHA-256 of each chunk's content.
--- - `kept_metadata`: the chunk's metadata, which the archive does not have.
--- - `entry_leaves`: leaf of each entry whose envelope is to leave.
--- - `is_last`: marks the piece as `left` if none of its content remains.
+-- - `kept_metadata`: the chunk's metadata, which stays, because the archive does not have it.
+-- - `entry_seqs` and `entry_leaves`: seq and leaf of each entry whose envelope is to be removed.
+-- - `is_last`: marks the piece as `left` if none of its content remains in Postgres.
 --
--- Returns how many contents and envelopes were removed. Content that has changed meanwhile or has left before is
--- skipped, as is everything of a ledger that is being moved. Raises P0002 if the archive has no such piece below its
--- position.
+-- Returns how many contents and envelopes were removed. Content that has changed meanwhile or was removed before is
+-- skipped. Nothing is removed from a ledger that is being moved or was moved. Raises P0002 if the archive does not have
+-- the whole piece.
 --
 -- Each call is planned anew, because a session would keep a plan made on empty tables.
 create or replace function release_content(
@@ -32,7 +34,7 @@ begin
   end if;
   if piece_state = 'kept' then
     update archive_pieces p set state = 'leaving' where p.ledger_id = ledger and p.from_seq = piece_from;
-    -- No row was updated, because the move of the ledger has begun meanwhile (refuse_while_moving).
+    -- If no row was updated, the ledger began to be moved meanwhile (refuse_while_moving).
     if not found then return; end if;
   end if;
   update batch_chunks c set content = null, released_bytes = length(c.content), metadata = n.metadata

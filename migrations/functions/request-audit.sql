@@ -1,11 +1,11 @@
--- Returns the id of the ledger's open audit. If there is none, creates this audit. Of ended audits only the newest
--- 100 of each ledger stay.
+-- Returns the id of the ledger's open audit. If the ledger has no open audit, creates the audit with the id `audit`.
+-- Deletes old audits, so that a ledger has at most the 100 newest besides the open one.
 create or replace function request_audit(ledger uuid, audit uuid, agent uuid) returns uuid
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 declare
   found_id uuid;
 begin
-  -- A lock for each ledger, so that an open audit cannot end between the insert and the select.
+  -- Locks the audit requests of this ledger. So an open audit cannot end between the insert and the select.
   perform pg_advisory_xact_lock(hashtextextended('audit ' || ledger, 0));
   insert into audits (ledger_id, audit_id, requested_by) values (ledger, audit, agent)
   on conflict (ledger_id) where state in ('queued', 'running') do nothing

@@ -1,10 +1,12 @@
--- Returns the retention of a record in days, and the entry that set it: the longest retention of all rules that apply
--- to the record. `rule_seq` null: no rule applies. `days` null with a `rule_seq`: forever.
+-- Returns the retention of a record in days, and the seq of the rule that set it. Of all rules that apply to the
+-- record, the one with the longest retention is returned. `rule_seq` is null if no rule applies. `days` is null if the
+-- retention is forever or no rule applies.
 --
--- A rule applies to records that come after it, until another rule replaces it. It also applies to all earlier
--- records, because a retention that was promised may become longer but not shorter.
+-- A rule applies to later records until another rule of the same type and agent replaces it. It also applies to all
+-- earlier records, because a retention that was promised may become longer but not shorter.
 --
--- This function and the next two have no search path of their own, so that Postgres inlines them into queries.
+-- The functions retention_of, holds_on and keeping_facts have no search path of their own, so that Postgres inlines
+-- them into queries.
 create or replace function retention_of(ledger uuid, of_type text, agents uuid[], made_seq bigint)
 returns table (days int4, rule_seq bigint)
 language sql stable as $$
@@ -18,10 +20,10 @@ language sql stable as $$
   where r.replaced_seq is null or r.replaced_seq > made_seq
 $$;
 
--- Returns the holds that are on a record at the seq `at`. If `at` is before the newest lift, the result is
--- incomplete, because hold_records has only standing holds.
+-- Returns the holds that are on a record at the seq `at`. If a hold was lifted after `at`, the result can be
+-- incomplete, because hold_records has only records of holds in force.
 --
--- Holds that name records are found by the record, so that many other holds of the ledger cost nothing. hold_records
+-- Holds that name records are looked up by the record's id, so that the ledger's other holds cost nothing. hold_records
 -- is only an index: the rows of `holds` decide which records are on hold.
 create or replace function holds_on(ledger uuid, record uuid, of_type text, agents uuid[], at bigint)
 returns table (seq bigint, case_id text)
@@ -39,14 +41,18 @@ language sql stable as $$
   where h.seq < at and (h.type is null or h.type = of_type) and (h.agent_id is null or h.agent_id = any (agents))
 $$;
 
--- Returns the facts by which rules and holds select a record: its type, its agents (maker, represented agent,
--- performer), the entry that made it, and the time of its last change (null while it is open).
+-- Returns the facts of a record by which rules and holds select records:
 --
--- A record of a batch has no row. The caller passes its type and agents from the chunk, and the entry that made it is
--- the one at `document_seq`.
+-- - `type`: the record's type.
+-- - `agents`: its maker, represented agent and performer.
+-- - `made_seq`: seq of the entry that made it.
+-- - `since`: the time of its last change, or null while the record is open.
 --
--- A record of another ledger has no row either. Its type is the one that its home ledger states, and its agents are
--- those that offered the evidence at `document_seq`.
+-- A record of a batch has no row. The caller passes its type and agents, which it has read from the chunk. The entry
+-- that made the record is the one at `document_seq`.
+--
+-- A record of another ledger has no row either. Its type is the one that its home ledger states. Its agents are the
+-- actor of the entry at `document_seq` and the agent that offered the evidence there.
 create or replace function keeping_facts(ledger uuid, record uuid, document_seq bigint, given_type text, given_agents uuid[])
 returns table (type text, agents uuid[], made_seq bigint, since timestamptz)
 language sql stable as $$
@@ -82,7 +88,8 @@ language sql stable as $$
   ) l on true
 $$;
 
--- Stores rules and holds as their entries set them. Restarts the worker's sweep of the ledger.
+-- Stores the rules and holds of entries, and marks holds as lifted. Restarts the worker's sweep of the ledger. Raises
+-- an error if the ledger has too many rules or holds.
 create or replace function append_keeping(
   ledger_ids uuid[], kinds text[], details text[], outcomes int2[], seqs bigint[]
 ) returns void
@@ -120,7 +127,7 @@ begin
       using errcode = 'integrity_constraint_violation', constraint = 'entries_end_once';
   end if;
 
-  -- Restarts the sweep, because each of these entries may have made documents due.
+  -- Restarts the sweep, because a new rule or a lifted hold may have made documents due for erasure.
   insert into retention_sweeps (ledger_id, changed_seq)
   select i.ledger_id, max(i.seq) from unnest(ledger_ids, kinds, outcomes, seqs) i (ledger_id, kind, outcome, seq)
   where i.outcome = 0 and i.kind in ('retention-set', 'hold-lifted')
@@ -148,11 +155,11 @@ begin
   end if;
 end $$;
 
--- Refuses erasures of documents on hold. Also refuses erasures by a rule before the retention is over by the
--- database's clock.
+-- Raises an error if an entry erases a document on hold. Also raises an error if an erasure by a rule comes before the
+-- end of the retention, by the database's clock.
 --
--- The ledger's head is locked. So a hold that was committed before is seen here, and a hold that comes later finds
--- the erasure in the chain.
+-- The ledger's head is locked. So this function reads every hold that was set earlier, and a later hold comes after the
+-- erasure in the chain.
 create or replace function refuse_kept(
   ledger_ids uuid[], kinds text[], details text[], outcomes int2[], seqs bigint[]
 ) returns void
@@ -181,8 +188,8 @@ begin
   end if;
 end $$;
 
--- Trigger: a rule never changes. A hold changes only by the entry that lifts it. After that its hold_records are
--- deleted.
+-- Trigger: a retention rule never changes. A hold changes only by the entry that lifts it. The hold_records of a hold
+-- can be deleted only after it was lifted.
 create or replace function keeping_change() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin

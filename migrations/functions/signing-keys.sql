@@ -1,10 +1,12 @@
--- Stores keys with which agents sign for themselves. Checks the limits for them under the lock of the chain's head.
+-- Stores keys with which agents sign for themselves. Raises an error in two cases: an agent would have too many keys,
+-- or no current key of the agent has endorsed a key after the first. The chain's head is locked, so the keys cannot
+-- change between the check and the insert.
 --
--- A verifier refuses a ledger in which an agent has more than eight current keys, or a further key that no current
--- key has endorsed. So both are checked here.
+-- An agent can have at most eight current keys. A verifier refuses a ledger in which an agent has more, or in which a
+-- key after the first is not endorsed.
 --
--- Including revoked keys, an agent can have at most 256 keys. This limit is needed because the follower reads and
--- digests all keys of a ledger, and agents may rotate their own keys as often as they like.
+-- Including revoked keys, an agent can have at most 256 keys. This limit is needed because agents may rotate their own
+-- keys as often as they like, and the follower reads and digests all keys of a ledger.
 create or replace function register_signing_keys(
   ledger_ids uuid[], kinds text[], subject_ids uuid[], details text[], outcomes int2[], seqs bigint[]
 ) returns void
@@ -33,14 +35,14 @@ begin
   where i.outcome = 0 and i.kind = 'agent-key-registered';
 end $$;
 
--- Checks those items of a ledger that its own key has not signed, for the short path of append_entries. If it returns
--- false, the long path finds out which item fails.
+-- Checks the items that the ledger's key has not signed, for the short path of append_entries. Returns true if all are
+-- valid. If the result is false, the long path finds out which item is invalid.
 --
--- Each such item must be signed by a current key of its actor, choose an id that the ledger does not have, and be
+-- Each of these items must be signed by a current key of its actor, have an id that the ledger does not have, and be
 -- within 20 s of the clock.
 --
--- With a limit of 20 s, one agent alone cannot make entries that are a minute apart. Between such entries a verifier
--- expects a checkpoint (src/proof/ledger/tail.ts).
+-- The limit is 20 s, so that one agent alone cannot make two neighbouring entries whose times differ by a minute.
+-- Between such entries a verifier expects a checkpoint (src/proof/ledger/tail.ts).
 create or replace function own_signatures_hold(
   of_ledger uuid, envelope_kid bytea, kids bytea[], actor_ids uuid[], subject_ids uuid[], recorded_ats timestamptz[]
 ) returns boolean

@@ -15,8 +15,8 @@ language sql stable set search_path = tallystick, pg_temp as $$
   from chain_heads h where h.ledger_id = ledger
 $$;
 
--- Returns the settings in `of_row`: all columns of `webhooks` that a tenant sets. The other columns are listed here,
--- so that a new setting needs no change.
+-- Returns the settings in `of_row`: all columns of `webhooks` that a tenant sets. The list in the code has the columns
+-- that are not settings, so that a new setting needs no change here.
 create or replace function webhook_settings(of_row jsonb) returns jsonb
 language sql immutable set search_path = tallystick, pg_temp as $$
   select of_row - '{ledger_id,webhook_id,created_by,created_at,state,reason,state_at}'::text[]
@@ -25,7 +25,8 @@ $$;
 -- Creates an endpoint for events that are appended from now on, and returns its id. Returns null if the ledger has
 -- `webhooks_max` endpoints.
 --
--- If an identical endpoint exists, returns the id of that one, because a client that got no answer tries again.
+-- If an endpoint with the same settings exists, returns its id instead, because a client that got no answer tries
+-- again. The description is not compared.
 create or replace function create_webhook(
   ledger uuid, webhook uuid, settings jsonb, creator uuid, secret uuid, new_sealed bytea, new_public_key bytea, webhooks_max int4
 ) returns uuid
@@ -36,7 +37,7 @@ declare
     'state', 'active', 'state_at', clock_timestamp()));
   twin uuid;
 begin
-  -- A lock for each ledger, so that no other endpoint is created between the check and the insert.
+  -- Locks the creation of endpoints for this ledger. So no other endpoint is created between the check and the insert.
   perform pg_advisory_xact_lock(hashtextextended('webhooks ' || ledger, 0));
   select o.webhook_id into twin from webhooks o
   where o.ledger_id = ledger and o.state <> 'deleted'
@@ -54,8 +55,8 @@ begin
   return webhook;
 end $$;
 
--- Changes the settings in `settings`. Returns `changed`, `missing`, or, if the endpoint would get documents and
--- `with_documents` is false, `documents`.
+-- Changes the settings that are in `settings`. Returns `changed`, or `missing` if the endpoint does not exist, or
+-- `documents` if the endpoint would get documents although `with_documents` is false.
 create or replace function change_webhook(ledger uuid, webhook uuid, settings jsonb, with_documents boolean) returns text
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 declare
@@ -65,8 +66,8 @@ begin
   select * into w from webhooks o where o.ledger_id = ledger and o.webhook_id = webhook;
   w = jsonb_populate_record(w, webhook_settings(settings));
   if 'documents' = any (w.include) and not with_documents then return 'documents'; end if;
-  -- Updates all columns, because a statement with their names would need a change for each new setting. No change of
-  -- others is lost, because the row is locked.
+  -- Updates all columns, because a statement with the names of the changed columns would have to be extended for each
+  -- new setting. The row is locked, so no other change is overwritten.
   execute (
     select format('update webhooks set (%1$s) = (select %1$s from (select ($1).*) n) where ledger_id = $2 and webhook_id = $3',
       string_agg(quote_ident(a.attname), ', '))
@@ -75,8 +76,7 @@ begin
   return 'changed';
 end $$;
 
--- Pauses an active endpoint. An endpoint that is paused or disabled stays unchanged. Returns false if the endpoint
--- does not exist.
+-- Pauses an endpoint if it is active. Otherwise changes nothing. Returns false if the endpoint does not exist.
 create or replace function pause_webhook(ledger uuid, webhook uuid) returns boolean
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
@@ -96,7 +96,7 @@ begin
   where w.ledger_id = ledger and w.webhook_id = webhook and w.state <> 'active';
   update webhook_deliveries d set due_at = clock_timestamp()
   where d.ledger_id = ledger and d.webhook_id = webhook and d.state = 'pending';
-  -- The changed due time makes the delivering worker read due deliveries again.
+  -- The new due time makes the delivering worker read the due deliveries again.
   update webhook_cursors c set failures = 0, failing_since = null, resume_at = null, job_id = null, leased_until = null,
     due_at = clock_timestamp(),
     next_seq = case when skips then greatest(c.next_seq, e.size) else c.next_seq end,
@@ -117,8 +117,8 @@ begin
   return true;
 end $$;
 
--- Adds a secret. The other secrets end after `overlap`, or earlier if they would have ended anyway. Returns
--- `missing`, `full` if `secrets_max` secrets have not ended yet, or `rotated`.
+-- Adds a secret. The other secrets end after `overlap` or at their earlier end. Returns `missing` if the endpoint does
+-- not exist, `full` if it has `secrets_max` secrets that have not ended, or `rotated`.
 create or replace function rotate_webhook_secret(
   ledger uuid, webhook uuid, secret uuid, new_sealed bytea, new_public_key bytea, overlap interval, secrets_max int4
 ) returns text
@@ -136,13 +136,14 @@ begin
   where s.ledger_id = ledger and s.webhook_id = webhook;
   insert into webhook_secrets (ledger_id, webhook_id, secret_id, sealed, public_key)
   values (ledger, webhook, secret, new_sealed, new_public_key);
-  -- Updates the row without a change of content, which changes its `xmin`. The delivering worker then reads the
+  -- Updates the row without changing its content. This changes its `xmin`, so that the delivering worker reads the
   -- endpoint again.
   update webhooks w set url = w.url where w.ledger_id = ledger and w.webhook_id = webhook;
   return 'rotated';
 end $$;
 
--- Queues a test event. Returns `missing`, `inactive`, `full` if `open_max` test events are waiting, or `requested`.
+-- Queues a test event. Returns `missing` if the endpoint does not exist, `inactive` if it is not active, `full` if
+-- `open_max` test events are waiting, or `requested`.
 create or replace function request_webhook_test(ledger uuid, webhook uuid, new_event uuid, about text, open_max int4) returns text
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
@@ -163,14 +164,14 @@ begin
   return 'requested';
 end $$;
 
--- Restarts the retry schedule of deliveries. The due time in the cursor changes too, so that a sender reads due
+-- Starts the retry schedule of the deliveries again. Also sets the due time of the cursor, so that a sender reads due
 -- deliveries again (src/db/events/webhook-work.ts).
 create or replace function redeliver_events(ledger uuid, webhook uuid, events uuid[]) returns void
 language plpgsql set search_path = tallystick, pg_temp as $$
 begin
   update webhook_deliveries d set state = 'held', tries = 0, due_at = null, finished_at = null
   where d.ledger_id = ledger and d.webhook_id = webhook and d.event_id = any (events);
-  -- The first of each record's waiting events becomes due.
+  -- For each record, the first waiting event becomes due. Its other events wait.
   update webhook_deliveries d set state = 'pending', due_at = clock_timestamp()
   where d.ledger_id = ledger and d.webhook_id = webhook and d.event_id = any (events) and not exists (
     select from webhook_deliveries e
@@ -179,8 +180,8 @@ begin
   update webhook_cursors c set due_at = clock_timestamp() where c.ledger_id = ledger and c.webhook_id = webhook;
 end $$;
 
--- Redelivers one event. Returns `missing`, `held` if the event already waits for an earlier event of its record, or
--- `redelivered`.
+-- Delivers one event again. Returns `missing` if the endpoint or the event does not exist, `held` if the event already
+-- waits for an earlier event of its record, or `redelivered`.
 create or replace function redeliver_webhook_event(ledger uuid, webhook uuid, that_event uuid) returns text
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 declare
@@ -195,8 +196,8 @@ begin
   return 'redelivered';
 end $$;
 
--- Redelivers dead events from the id `first_event` on, oldest first, at most `deliveries_max`. Returns their number,
--- and whether there are more. Returns no row if the endpoint does not exist.
+-- Delivers dead events again, oldest first, beginning with the id `first_event`, at most `deliveries_max` events.
+-- Returns the number of these events, and whether there are more. Returns no row if the endpoint does not exist.
 create or replace function redeliver_dead_webhook_events(
   ledger uuid, webhook uuid, first_event uuid, deliveries_max int4
 ) returns table (redelivered int4, more boolean)
@@ -215,9 +216,9 @@ begin
   return next;
 end $$;
 
--- Delivers entries from `from_seq` to before `end_seq` again; `end_seq` null: up to the endpoint's position. Events
--- that were delivered are included only with `delivered`. Returns `missing`, `busy` if another recovery is running,
--- or `recovering`.
+-- Delivers the entries from `from_seq` to `end_seq` - 1 again. If `end_seq` is null, the end is the endpoint's
+-- position. Events that were already delivered are included only if `delivered` is true. Returns `missing` if the
+-- endpoint does not exist, `busy` if another recovery is running, or `recovering`.
 create or replace function recover_webhook(
   ledger uuid, webhook uuid, from_seq bigint, end_seq bigint, delivered boolean
 ) returns text
@@ -228,17 +229,17 @@ declare
 begin
   if not lock_webhook(ledger, webhook) then return 'missing'; end if;
   select * into c from webhook_cursors x where x.ledger_id = ledger and x.webhook_id = webhook;
-  last_seq = least(end_seq, c.next_seq);  -- least ignores nulls
+  last_seq = least(end_seq, c.next_seq);  -- `least` ignores null arguments
   if c.recover_seq is not null then
-    -- A recovery is running, and where it began is unknown. So a request counts as the same one only if it is within
-    -- the rest of the running recovery.
+    -- A recovery is running, and its original start is not stored. So a request counts as the same request only if the
+    -- running recovery still has to deliver all of the requested entries.
     return case when c.recover_delivered = delivered and from_seq >= c.recover_seq
       and (end_seq is null or last_seq <= c.recover_end) then 'recovering' else 'busy' end;
   end if;
   if from_seq < last_seq then
     update webhook_cursors x set recover_seq = from_seq, recover_end = last_seq, recover_delivered = delivered
     where x.ledger_id = ledger and x.webhook_id = webhook;
-    -- Updates the row without a change of content, which changes its `xmin`. The delivering worker then reads the
+    -- Updates the row without changing its content. This changes its `xmin`, so that the delivering worker reads the
     -- endpoint again.
     update webhooks w set url = w.url where w.ledger_id = ledger and w.webhook_id = webhook;
   end if;

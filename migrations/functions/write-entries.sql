@@ -1,20 +1,21 @@
--- Writes entries that were decided, and all rows that follow from them. Called by append_entries, and when a ledger
--- is restored from its archive (`restores`).
+-- Writes the entries that append_entries has accepted, and all rows that follow from them. Also called when a ledger is
+-- restored from its archive; then `restores` is true.
 --
--- Arguments are those of append_entries, with one element for each item, after the decisions about the items:
+-- Arguments are those of append_entries, with one element for each item, after these results of the decisions:
 --
--- - `outcomes`: items with 0 are written.
+-- - `outcomes`: only items with outcome 0 are written.
 -- - `seqs`: seq of the entry.
 -- - `chains`: chain hash after the entry.
--- - `prev_seqs`: entry of the record's previous step.
--- - `signer_kids`: key of the agent that has signed the entry; null: the server has.
+-- - `prev_seqs`: seq of the record's previous step.
+-- - `signer_kids`: key of the agent that has signed the entry, or null if the server has signed it.
 --
--- A restore writes no idempotency keys, metadata, labels of data subjects or secrets of API keys, because no entry
--- contains them. The closure that a ledger-restored ends exists already. Rules and holds are not applied to erasures
--- again. All other rows equal those of the append: test/run/restore-equals.test.ts.
+-- A restore writes no idempotency keys, metadata, labels of data subjects or secrets of API keys, because entries do
+-- not contain them. The caller must first insert the row of ledger_closures that a ledger-restored marks as ended.
+-- Erasures are not checked against rules and holds again. All other rows equal those of the append:
+-- test/run/restore-equals.test.ts.
 --
--- Returns true, so that the caller can assign the result. `perform`, which calls a void function, would make a plan
--- of its own. plpgsql passes arrays on without a copy.
+-- Returns true, so that the caller can assign the result. With a void function, the caller would need `perform`, which
+-- makes a plan of its own. plpgsql passes arrays on without a copy.
 create or replace function write_entries(
   restores boolean, outcomes int2[], seqs bigint[], chains bytea[], prev_seqs bigint[], signer_kids bytea[],
   ledger_ids uuid[], kinds text[], subject_ids uuid[], versions int4[], to_states text[], previous_leaves bytea[],
@@ -39,7 +40,7 @@ declare
   moved int4 := 0;
   changed int4;
 begin
-  -- One statement, because each further statement adds 100 µs to a call of one item.
+  -- All inserts are in one statement, because each further statement adds 100 µs to a call of one item.
   with new_entries as (
     insert into entries (ledger_id, seq, kind, subject_id, version, item_count, prev_seq, actor_id, key_id, recorded_at,
       leaf, chain, envelope, signer_kid)
@@ -108,8 +109,8 @@ begin
   if 2 <= any (versions) then
     steps := (select count(*) from unnest(versions, outcomes) i (version, outcome) where i.outcome = 0 and i.version > 1);
   end if;
-  -- Applies one step of each record at a time, as the trigger of gated_records demands. A call has at most two steps
-  -- of a record, but a restore has as many as were archived.
+  -- Each round applies one step of each record, because the trigger of gated_records allows one step at a time. A call
+  -- of append_entries has at most two steps of a record. A restore has as many steps as were archived.
   for nth in 1 .. steps loop
     update gated_records r set state = i.to_state, version = i.version, last_seq = i.seq,
       performer_id = case when i.kind = 'record-activated' then i.party_id else r.performer_id end,
@@ -140,8 +141,8 @@ begin
     end if;
   end if;
 
-  -- Stores the rows that administrative entries (those without a version) name: ledgers, agents, keys. The details
-  -- have the columns of these rows as JSON.
+  -- Stores the rows of administrative entries, such as ledgers, agents and keys. These entries have no version. Their
+  -- details have the columns of the rows as JSON.
   if array_position(versions, null) is not null then
     perform append_details(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
   end if;
@@ -153,7 +154,7 @@ begin
     or exists (select from holds h where h.ledger_id = any (ledger_ids))) then
     perform refuse_kept(ledger_ids, kinds, details, outcomes, seqs);
   end if;
-  -- Comes last, because an erasure in this call may come before the hold is lifted.
+  -- This must come after refuse_kept, because an erasure in this call may come before the hold is lifted.
   if 'hold-lifted' = any (kinds) then
     delete from hold_records r
     using unnest(ledger_ids, kinds, outcomes, seqs) i (ledger_id, kind, outcome, seq), holds h

@@ -2,10 +2,14 @@
 
     python examples/auditor.py [--kid HEX] [--folder audit]
 
-Stores the ledger's newest checkpoint, and a copy of the ledger. The next run checks the ledger against every stored checkpoint.
-`--kid`: the ledger's first key, known from elsewhere; without it the auditor trusts the ledger's own word.
-TALLYSTICK_URL and TALLYSTICK_API_KEY name the server.
-Exit codes: 1: something contradicts a signature or a stored checkpoint. 2: the ledger could not be checked.
+Stores the ledger's newest checkpoint, and a copy of the ledger. The next run checks the ledger
+against every stored checkpoint. TALLYSTICK_URL and TALLYSTICK_API_KEY name the server and the key.
+
+`--kid`: the kid of the ledger's first key, which you know from another source. Without it the
+auditor trusts the key that the server names.
+
+- Exit code 1: something contradicts a signature or a stored checkpoint.
+- Exit code 2: the ledger could not be checked.
 """
 
 from __future__ import annotations
@@ -48,7 +52,8 @@ def audit(kids: list[bytes], folder: Path) -> Report:
     with open_lines(str(copy)) as lines:
         report = verify_export(lines, Trust(kids=kids, checkpoints=kept))
     if newest is not None:
-        # The ledger verified, so its checkpoint is stored. The size is on the second line.
+        # The ledger verified, so the new checkpoint is stored. The checkpoint's second line is the
+        # ledger's size.
         (folder / f'{int(newest.splitlines()[1]):012}.note').write_text(newest)
     return report
 

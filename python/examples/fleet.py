@@ -18,7 +18,9 @@ TASKS = 5
 
 
 def join(manager: Tallystick, directory: Path, name: str) -> Tallystick:
-    """Returns a client for an agent with its own API key and signing key. From now on nobody else can sign in its name."""
+    """Returns a client for an agent with its own API key and signing key. From then on only this
+    client can sign in the agent's name.
+    """
     made = manager.keys.create(name=f'{directory.resolve().name}-{name}', scopes=['records:write', 'records:read:own'])
     file = directory / f'{name}.pem'
     is_first = not file.exists()

@@ -1,9 +1,11 @@
-"""Pays when a ledger signals it: receives webhooks of `signal.emitted`, trusts only signed statements, and pays once.
+"""Pays when a ledger signals it: receives webhooks of `signal.emitted`, trusts only signed statements,
+and pays once.
 
     uvicorn --app-dir examples settlement:app --port 8787
 
-WEBHOOK_SECRET and WEBHOOK_PUBLIC_KEY come from the answer that created the endpoint. TALLYSTICK_URL and TALLYSTICK_API_KEY name the
-server, whose keys are read on the first start only. SETTLEMENT_FOLDER has the stored files.
+WEBHOOK_SECRET and WEBHOOK_PUBLIC_KEY come from the answer that created the endpoint. TALLYSTICK_URL
+and TALLYSTICK_API_KEY name the server. Its keys are read only on the first start. SETTLEMENT_FOLDER
+is the folder of the stored files.
 """
 
 from __future__ import annotations
@@ -27,8 +29,9 @@ BODY_BYTES_MAX = 256 * 1024
 
 
 class Book:
-    """Signals that were acted upon. A signal counts only if its version is higher than the record's stored one. A record is paid once at
-    most."""
+    """Signals that were acted upon. A signal counts only if its version is higher than the stored
+    version of its record. A record is paid at most once.
+    """
 
     def __init__(self, path: Path) -> None:
         self.database = sqlite3.connect(path, check_same_thread=False)
@@ -48,9 +51,9 @@ class Book:
 
 
 def kept_trust(path: Path) -> dict[str, Any]:
-    """Returns the ledger and its keys. The server is trusted only on the first start.
+    """Returns the ledger's id and the server's keys. The server is trusted only on the first start.
 
-    After a rotation, signals are refused until the new key is added to the file.
+    After a rotation of the keys, signals are refused until a person adds the new key to the file.
     """
     if not path.exists():
         with Tallystick() as tallystick:
@@ -76,8 +79,8 @@ app = FastAPI(lifespan=lifespan)
 
 @app.post('/')
 async def receive(request: Request) -> Response:
-    """Answers 2xx for an event that is handled or ignored. After any other status the event is sent again for more than a day, so
-    that a person can mend the fault.
+    """Answers 2xx for an event that is handled or ignored. After any other status the server sends the
+    event again for more than a day, so that a person can correct the fault.
     """
     if int(request.headers.get('content-length', BODY_BYTES_MAX + 1)) > BODY_BYTES_MAX:
         return Response(status_code=413)
@@ -92,7 +95,8 @@ async def receive(request: Request) -> Response:
             signal = verify_signal(webhook, **app.state.trust)
             print(f'{signal.decision} {signal.once}: {app.state.book.take(signal)}', flush=True)
     except SignalExpiredError as error:
-        # Answers 2xx, because a second delivery would be late as well.
+        # The signal has expired. The answer is 2xx, because a second delivery of the signal would
+        # be too late as well.
         print(f'{error}: somebody must look', flush=True)
     except (WebhookVerificationError, SignalError) as error:
         print(error, flush=True)

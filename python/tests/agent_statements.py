@@ -1,6 +1,7 @@
-"""Makes test/vectors/agent-statements.json: statements that an agent signs. The SDK for TypeScript makes the same bytes.
+"""Makes test/vectors/agent-statements.json: statements that an agent signs. The SDK for TypeScript
+makes the same bytes.
 
-PYTHONPATH=src python tests/agent_statements.py writes it anew.
+`PYTHONPATH=src python tests/agent_statements.py` writes the file again.
 """
 
 import json
@@ -100,7 +101,8 @@ CASES: list[dict[str, Any]] = [
 
 
 def random_bytes() -> Callable[[int], bytes]:
-    """Returns a deterministic generator: the first bytes of SHA-256 of 0, 1, 2 and so on."""
+    """Returns a deterministic generator of bytes: the first bytes of the SHA-256 of 0, 1, 2 and so on.
+    """
     count = -1
 
     def draw(length: int) -> bytes:

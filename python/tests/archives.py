@@ -1,4 +1,6 @@
-"""Small archives (docs/formats/archive.md), and changes whose digests match again: what an attacker without a key can write."""
+"""Makes small archives (docs/formats/archive.md) and alters them. The digests are made to match again,
+as an attacker without a key could do.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ class Draft:
     """An archive before its seals are written. If an object is changed, its seal names the changed object."""
 
     def __init__(self, chain: Chain, cuts: list[int]) -> None:
-        """`cuts`: sizes of its seals, below 256, so that there is one tile of each level."""
+        """`cuts`: sizes of the archive's seals. They are below 256, so that there is one tile of each
+        level.
+        """
         lines = chain.lines[: cuts[-1]]
         at, tree = merkle.genesis(f.id_bytes(chain.led)), merkle.Tree()
         self.objects: dict[str, bytes] = {}
@@ -110,7 +114,7 @@ class Draft:
         return name
 
     def change(self, name: str, data: bytes) -> None:
-        """Replaces an object, and names the new one in its seal as a writer would."""
+        """Replaces an object, and names the new object in its seal as a writer would."""
         del self.objects[name]
         kind, _, rest = name.partition('/')
         new = name if kind == 'tile' else f'{kind}/{rest.partition("-")[0]}-{sha256(data).hexdigest()}'
@@ -122,7 +126,9 @@ class Draft:
             seal['objects'] = [self._named(new) if one['name'] == name else one for one in seal['objects']]
 
     def files(self, changes: dict[int, Change] | None = None) -> dict[str, bytes]:
-        """Returns the files. `changes`: applied to seals by index, before the next seal names them."""
+        """Returns the files. `changes`: changes to seals, by index of the seal. They are applied
+        before the next seal names the changed seal.
+        """
         files = {**self.objects, 'checkpoint': self.checkpoint}
         before = None
         for index, seal in enumerate(self.seals):
@@ -158,7 +164,7 @@ def write(files: dict[str, bytes], directory: Path) -> Path:
     return directory
 
 
-# Changes, each with a description
+# Files of altered archives, each with a description
 
 Altered = tuple[str, dict[str, bytes]]
 
@@ -206,7 +212,10 @@ def _changes_of_member(value: Any, path: tuple[Any, ...]) -> list[tuple[str, Cal
 
 
 def every_region_of_objects(draft: Draft, regions: int) -> list[Altered]:
-    """Changes each object in each region: flipped, cut, with inserted and appended bytes; each named by its seal, and not."""
+    """Changes each object in several places: flips a bit, cuts the end, inserts bytes, appends bytes.
+    Returns each change twice: once with a seal that names the changed object, and once with the old
+    seal.
+    """
     found: list[Altered] = []
     for name, data in [*draft.objects.items(), ('checkpoint', draft.checkpoint)]:
         steps = [*range(0, len(data), max(1, len(data) // regions)), len(data)]
@@ -227,7 +236,7 @@ def every_region_of_objects(draft: Draft, regions: int) -> list[Altered]:
 
 
 def gzips(draft: Draft) -> list[Altered]:
-    """Lines with the right content, in other gzip members, and in none."""
+    """Returns archives whose lines are right, but are compressed in other ways or not at all."""
     found = []
     for name, data in list(draft.objects.items()):
         if not name.startswith('lines/'):

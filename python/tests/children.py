@@ -1,4 +1,6 @@
-"""A program whose children record: `children.py METHOD HOW SPOOL`. Together they call `work` for 0 to 39."""
+"""A program whose child processes record: `children.py METHOD HOW SPOOL`. Together they call `work`
+with the numbers 0 to 39.
+"""
 
 import concurrent.futures
 import multiprocessing

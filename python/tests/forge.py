@@ -1,4 +1,6 @@
-"""Writes ledgers with keys of our own: one with a little of everything, and validly signed ones that no server would write."""
+"""Writes ledgers with keys of the tests: one ledger with a little of everything, and validly signed
+ledgers that no server would write.
+"""
 
 from __future__ import annotations
 
@@ -184,7 +186,7 @@ class Chain:
             shown['references'] = references
         return digest, shown
 
-    # Actors
+    # The next methods add agents and their keys.
 
     def agent(self, name: str, by: tuple[str, str] | None = None) -> str:
         agent = self.id('agt')
@@ -222,7 +224,7 @@ class Chain:
         self.definitions[len(self.lines)] = canonical(definition).decode()
         self.add('type-registered', [(name, self.types[name])], {'agentSigned': True} if agent_signed else {}, by)
 
-    # Records
+    # The next methods add records and their steps.
 
     def notarize(self, by: tuple[str, str], payload: Any, signer: Signer | None = None, **more: Any) -> str:
         record = self.id('rec')
@@ -312,7 +314,7 @@ class Chain:
         document.update({'salt': None, 'document': None, 'erasedBy': at})
         document.pop('references', None)
 
-    # Output as files
+    # The next methods return files.
 
     def export(self, checkpoint: bool = True) -> bytes:
         return export_of(self, self.lines, checkpoint)
@@ -374,7 +376,9 @@ def render_line(line: Line, seq: int, chain: bytes) -> tuple[dict[str, Any], byt
 
 
 def export_of(chain: Chain, lines: list[Line], checkpoint: bool = True) -> bytes:
-    """Returns the export of a ledger with these lines, whatever they contain, chained and with a checkpoint."""
+    """Returns the export of a ledger with any lines, valid or not. The lines are chained, and a
+    checkpoint is added.
+    """
     at = merkle.genesis(f.id_bytes(chain.led))
     tree = merkle.Tree()
     out = []
@@ -395,7 +399,9 @@ def export_of(chain: Chain, lines: list[Line], checkpoint: bool = True) -> bytes
 
 
 def range_of(chain: Chain, lines: list[Line], start: int, end: int, beside: set[int] | None = None) -> bytes:
-    """Returns the bundle of a range of these lines. `beside`: only these entries outside the range; None: all that are allowed."""
+    """Returns a bundle with the entries `start` to `end` of `lines`. `beside`: the only entries
+    outside the range that are included; None includes all that the format allows.
+    """
     at = merkle.genesis(f.id_bytes(chain.led))
     shown, leaves = [], []
     for seq, line in enumerate(lines):
@@ -444,7 +450,9 @@ def _said(line: Line) -> dict[str, Any]:
 
 
 def path_of(leaves: list[bytes], index: int) -> list[tuple[bytes, bool]]:
-    """Returns the hashes of the path, from the leaf up. True: the hash is on the left."""
+    """Returns the Merkle path of a leaf, from the leaf to the root. Each item is a hash, and True if
+    the hash is on the left.
+    """
     if len(leaves) == 1:
         return []
     half = 1 << (len(leaves) - 1).bit_length() - 1
@@ -454,7 +462,9 @@ def path_of(leaves: list[bytes], index: int) -> list[tuple[bytes, bool]]:
 
 
 def keep(chain: Chain, admin: tuple[str, str], by_rule: int, by_person: int) -> None:
-    """Adds retention rules, holds, a document that a rule erases, and one that a person had erased."""
+    """Adds retention rules and holds. `by_rule` is the seq of an entry whose document a rule erases.
+    `by_person` is the seq of an entry whose document a person erases.
+    """
 
     def say(kind: str, **said: Any) -> int:
         return chain.add(kind, [(chain.led, digest_of(chain.definition))], said, admin)
@@ -495,7 +505,8 @@ def foreign_statement(issuer: str, subject: str, signer: Signer, payload: bytes,
 
 
 def deeds(chain: Chain, by: tuple[str, str], signer: Signer, admin: tuple[str, str]) -> None:
-    """Adds an agent whose signature is optional, with records of a type that demands it."""
+    """Adds an agent whose signature is optional, with records of a type that requires the signature.
+    """
     chain.agent_key(by[0], 'free', signer, admin, required=False)
     chain.notarize(by, {'deed': 1}, signer, type='deed/1')
     chain.batch(by, [{'deed': 2}, {'deed': 3}], signer, type='deed/1')

@@ -1,4 +1,6 @@
-"""A server that answers with a forged ledger: rare data, and data that no real server would send."""
+"""A server that answers with a forged ledger: with rare data, and with data that no real server would
+send.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ Alter = Callable[[str, Any], Any]
 
 
 class ForgedServer:
-    """Answers the requests that bundles need. `alter` gets the path and an answer, or the entries of a stream, and changes it."""
+    """Answers the requests that bundles need. `alter` is called with the path and an answer, or with
+    the entries of a stream, and may change them.
+    """
 
     def __init__(self, chain: Chain, alter: Alter = lambda _, answer: answer) -> None:
         self.chain = chain
@@ -87,7 +91,7 @@ class ForgedServer:
         return {**said['newKey'], 'required': said['required'], **times, 'seq': seq, 'revokedSeq': None}
 
     def record(self, id: str) -> dict[str, Any]:
-        """Returns a record that was notarized alone."""
+        """Returns a record that was not notarized in a batch."""
         seq = next(seq for seq, line in enumerate(self.lines) if any(each['subject'] == id for each in line['documents']))
         line, said, document = self.lines[seq], self.said(seq), self.lines[seq]['documents'][0]
         none = dict.fromkeys(('onBehalfOf', 'parent', 'references', 'occurredAt', 'batch', 'metadata', 'erasure', 'gated'))

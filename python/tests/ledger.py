@@ -43,7 +43,9 @@ class Ledger:
         return answer.json()
 
     def records(self, **filters: str) -> list[dict[str, Any]]:
-        """Returns all records, or those that a search finds, oldest first, as the server shows them."""
+        """Returns the records that a search finds, or all records without filters. The oldest is
+        first. Each record is as the server returns it.
+        """
         found: list[dict[str, Any]] = []
         cursor, search = '', ''.join(f'&{name}={value}' for name, value in filters.items())
         while True:
@@ -54,11 +56,13 @@ class Ledger:
             cursor = f'&cursor={page["nextCursor"]}'
 
     def numbers(self) -> list[int]:
-        """Returns member `i` of each payload."""
+        """Returns the member `i` of each record's payload."""
         return [record['payload']['i'] for record in self.records()]
 
     def lines(self, records: list[dict[str, Any]] | None = None, parent: str | None = None) -> list[str]:
-        """Returns actions as an indented tree by their parents, one line each. An outcome is shown on the line of its action."""
+        """Returns actions as an indented tree by their parents, with one line for each action. The
+        line also shows the action's outcome.
+        """
         found = self.records() if records is None else records
         lines = []
         for record in found:
@@ -121,7 +125,9 @@ class Proxy:
             _end(each)
 
     def lose_answers(self, count: int) -> None:
-        """Drops the next `count` answers: the server has done the requests, but the client does not learn of it."""
+        """Drops the next `count` answers. The server has done the requests, but the client gets no
+        answer.
+        """
         self._lost = count
 
     def hold(self) -> None:

@@ -1,4 +1,6 @@
-"""Both verifiers as commands: `verdicts` runs the one in TypeScript as a black box, `ours` the one in Python."""
+"""Runs both verifiers as commands: `verdicts` runs the TypeScript verifier as a black box, `ours` runs
+the Python verifier.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ Verdict = tuple[int, str, str, str]
 
 
 def verdicts(commands: Iterable[list[str]]) -> list[Verdict]:
-    """Returns exit code, verdict, code and location for each command. One process runs all (test/system/python/verdicts.ts)."""
+    """Returns exit code, verdict, code and location for each command. One process runs all commands
+    (test/system/python/verdicts.ts).
+    """
     asked = ''.join(json.dumps(command) + '\n' for command in commands)
     environment = {**os.environ, 'XDG_CONFIG_HOME': '/nowhere', 'HOME': '/nowhere'}
     command = ['node', 'tools/run.mjs', 'test/system/python/verdicts.ts']
@@ -34,7 +38,7 @@ def verdicts(commands: Iterable[list[str]]) -> list[Verdict]:
 
 
 def ours(arguments: list[str]) -> Verdict:
-    """Returns the same for the verifier in Python."""
+    """Returns exit code, verdict, code and location of the Python verifier."""
     stdout = io.StringIO()
     with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(io.StringIO()):
         try:

@@ -1,4 +1,6 @@
-"""The table of outcomes (test/vectors/outcomes.json), and an in-memory ledger that returns the outcomes of actions."""
+"""Reads the table of outcomes (test/vectors/outcomes.json). Also has an in-memory ledger that returns
+the outcomes of actions.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ _CASES: list[dict[str, Any]] = json.loads((ROOT / 'test/vectors/outcomes.json').
 
 
 def expected(way: str) -> dict[str, Any]:
-    """Returns the statuses for one way to record, by case."""
+    """Returns the table for one way to record actions: it maps each case to its expected statuses.
+    """
     return {case['name']: case['expected'][way] for case in _CASES if way in case['expected']}
 
 
@@ -57,7 +60,9 @@ class Recorder:
         return NotarizerStats(0, 0, 0, len(self.records), 0, 0, None)
 
     def ends(self, kind: str | None = None, *, name: str | None = None) -> list[str]:
-        """Returns the statuses of actions, in the order in which they began. `open`: no outcome; `ok,error`: two outcomes."""
+        """Returns the statuses of actions, in the order in which they began. `open` means that an
+        action has no outcome, and `ok,error` that it has two outcomes.
+        """
         found = []
         for payload, options in self.records:
             if options['type'] != 'agent-action/1' or kind not in (None, payload['kind']) or name not in (None, payload['name']):
@@ -77,7 +82,9 @@ def _is_about(outcome: dict[str, Any], action: dict[str, Any]) -> bool:
 
 
 class ToolRun(Protocol):
-    """An agent whose tool calls a deed. `of` returns the statuses of its actions of a kind."""
+    """A run of an agent with one tool, which calls the function `deed`. `of` returns the statuses of
+    the run's actions of one kind.
+    """
 
     async def __call__(self, deed: Callable[[int], Any], /, **options: Any) -> Any: ...
 

@@ -85,7 +85,8 @@ class Pair:
         return {'peer': self.peer, 'ledger': self.guest.led, 'seq': seq, 'leaf': line.leaf().hex()}, line.envelope()
 
     def take(self, record: str, seq: int, to: str) -> None:
-        """Adds the home's step that accepts an offer, and the guest's receipt of it."""
+        """Adds the home's step that accepts an offer, and the guest's entry that receives this step.
+        """
         offer, envelope = self.taking(seq)
         statement = self.guest.lines[seq].statement
         assert statement is not None

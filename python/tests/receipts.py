@@ -41,7 +41,7 @@ def encode(value: Any) -> bytes:
 
 
 def receipt_parts(chain: Chain, seq: int, item: Any = None) -> Parts:
-    """Returns the parts of an entry's receipt, to be changed and signed again."""
+    """Returns the parts of an entry's receipt. Tests change the parts and sign them again."""
     leaves = [leaf_of(line) for line in chain.lines]
     unprotected: dict[int, Any] = {396: {-1: [encode([len(leaves), seq, [node for node, _ in path_of(leaves, seq)]])]}}
     if item is not None:
@@ -58,7 +58,9 @@ def item_of(items: list[dict[str, Any]], index: int) -> list[Any]:
 
 
 def attached(chain: Chain, envelope: bytes, parts: Parts) -> bytes:
-    """Returns the envelope with the receipt, whose header is signed unchanged."""
+    """Returns the envelope with the receipt in its unprotected header. The signed parts of the
+    envelope are unchanged.
+    """
     protected = encode(parts['header'])
     signature = chain.note.sign(signature_structure(protected, parts['root']))
     receipt = encode(Tag18([protected, parts['unprotected'], parts['payload'], signature]))

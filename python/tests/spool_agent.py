@@ -1,6 +1,6 @@
-"""An agent with a spool, which tests kill: `spool_agent.py DIRECTORY FROM`.
+"""An agent with a spool. Tests kill it: `spool_agent.py DIRECTORY FROM`.
 
-It records as fast as possible, and prints the number after each record that was accepted.
+It records numbers as fast as possible, and prints each number after its record was accepted.
 """
 
 import sys

@@ -173,7 +173,8 @@ def test_what_has_no_text_is_recorded_and_what_is_long_hides_no_number(ledger: L
     actions.begin(Call(kind='tool', name='next', attributes={'long': 'x' * 4_080}))
     waiting.end()
     actions.close()
-    # The other action was dropped, and ended as `unknown`.
+    # No variable refers to the action `next`. So it ended as `unknown`, and this outcome is counted
+    # too.
     assert (actions.stats.recorded, actions.stats.refused) == (14, 0)
     assert ledger.records()[-3]['payload']['attributes'] == {'lostBefore': 7}
 

@@ -1,4 +1,6 @@
-"""Altered archives: both verifiers give the same verdict on each, with and without document keys. Neither crashes."""
+"""Altered archives: for each, both verifiers give the same verdict, with and without document keys. No
+verifier crashes.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ BUG = 70
 
 
 def small() -> Draft:
-    """Returns an archive with each form of line, in two seals of two pieces each. It erases documents of an older piece."""
+    """Returns an archive with each form of line. It has two seals, with two pieces each. A later entry
+    erases a document of an older piece.
+    """
     chain = forge.Chain('archived')
     admin = chain.api_key(chain.agent('admin'), forge.SCOPES)
     chain.type('order/1', admin)
@@ -33,7 +37,9 @@ def large() -> Draft:
 
 
 def differences(draft: Draft, altered: list[Altered], directory: Path, keyed: tuple[bool, ...] = (False, True)) -> list[str]:
-    """Returns the altered archives on which the verifiers differ. `keyed`: whether document keys are given."""
+    """Returns the altered archives for which the verdicts of the verifiers differ. `keyed`: whether
+    document keys are given.
+    """
     keys = directory / 'keys'
     keys.write_bytes(draft.keys())
     made = [(about, archives.write(files, directory / str(index))) for index, (about, files) in enumerate(altered)]
@@ -42,7 +48,8 @@ def differences(draft: Draft, altered: list[Altered], directory: Path, keyed: tu
     found = []
     for (about, arguments), their in zip(asked, theirs, strict=True):
         own = ours(arguments)
-        # For refused archives, only one of the verifiers names the entry.
+        # For refused archives, only one of the verifiers names the refused entry, so it is not
+        # compared.
         if own[:3] != their[:3] or (own[0] == 0 and own != their) or own[0] == BUG:
             found.append(f'{about}: {arguments}\n  ours   {own}\n  theirs {their}')
     return found

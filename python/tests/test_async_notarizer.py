@@ -86,7 +86,7 @@ def test_a_task_that_is_cancelled_while_it_waits_takes_no_record_back(ledger: Le
 def test_a_loop_that_ends_in_the_middle_leaves_a_spool_from_which_everything_is_sent_once(
     ledger: Ledger, proxy: Proxy, tmp_path: Path, is_closed: bool
 ) -> None:
-    """`is_closed`: the program was cancelled in `close`, which still releases the spool."""
+    """If `is_closed`, the program is cancelled during `close`, which still releases the spool."""
     spools = []
 
     async def main() -> None:
@@ -107,7 +107,7 @@ def test_a_loop_that_ends_in_the_middle_leaves_a_spool_from_which_everything_is_
         asyncio.run(asyncio.wait_for(main(), 1))
     proxy.resume()
     if not is_closed:
-        spools[0]._core.spool.close()  # as at the end of the process
+        spools[0]._core.spool.close()  # releases the spool, as the end of the process would
 
     async def rest() -> None:
         async with connect(ledger) as client, client.notarizer(spool=open_spool(tmp_path)):

@@ -1,4 +1,6 @@
-"""Bundles equal those of the SDK for TypeScript, byte for byte. Both verifiers accept them."""
+"""Bundles of the Python client equal those of the SDK for TypeScript, byte for byte. Both verifiers
+accept them.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,8 @@ def make(flavour: str, url: str, key: str, asked: Asked) -> bytes:
 
 
 def theirs(key: str, asked: list[tuple[str, Asked]]) -> list[bytes]:
-    """Returns the bundles that the SDK for TypeScript makes, each from its server."""
+    """Returns the bundles that the SDK for TypeScript makes. Each request names its server by URL.
+    """
 
     def line(url: str, of: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> str:
         request = {name: value for name, value in options.items() if name in ('size', 'documents', 'tool')}
@@ -62,12 +65,14 @@ def sdk(key: str, *arguments: str, input: str = '') -> list[Any]:
     environment = {**os.environ, 'TALLYSTICK_API_KEY': key}
     ran = subprocess.run(command, cwd=ROOT, env=environment, input=input, capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0, ran.stderr
-    # Helpers of other tests import node:test, which prints that there was no test.
+    # Only lines with JSON are results. node:test, which a helper imports, prints other lines.
     return [json.loads(line) for line in ran.stdout.split('\n') if line.startswith('{')]
 
 
 def same_and_whole(key: str, asked: list[tuple[str, Asked]], folder: Path) -> list[bytes]:
-    """Checks that both clients write what the SDK writes, and that both verifiers answer BUNDLE_OK with the same report."""
+    """Checks that the synchronous and the asynchronous client write the same bundles as the SDK. Both
+    verifiers must answer BUNDLE_OK with the same report.
+    """
     files = []
     for at, ((url, each), their) in enumerate(zip(asked, theirs(key, asked), strict=True)):
         for flavour in FLAVOURS:
@@ -82,7 +87,7 @@ def same_and_whole(key: str, asked: list[tuple[str, Asked]], folder: Path) -> li
 
 
 class Filled:
-    """A ledger with a little of everything, to which nothing is added any more."""
+    """A ledger with a little of everything. Nothing is added to it during the tests."""
 
     def __init__(self) -> None:
         self.ledger = Ledger()
@@ -246,7 +251,9 @@ def chain() -> Chain:
 
 
 def written(pattern: str, chain: Chain) -> tuple[str, str]:
-    """Adds entries by a pattern: A is signed by an agent, S by the server, R rotates the server's key."""
+    """Adds one entry for each letter of `pattern`. A: an entry that an agent signs. S: an entry that
+    the server signs. R: an entry that rotates the server's key.
+    """
     by = chain.api_key(chain.agent('worker'), SCOPES)
     own = Signer(f'own {pattern}')
     chain.agent_key(by[0], 'worker', own, by, False)
@@ -268,7 +275,7 @@ def test_rotations_are_found_between_what_agents_signed(tmp_path: Path) -> None:
             to, start = len(chain.lines) - 1, len(chain.lines) - len(pattern)
             url = servers.enter_context(serving(ForgedServer(chain)))
             asked += [(url, ('range', (to, to), {})), (url, ('range', (1, to), {'tool': 't'}))]
-            # The server's keys do not matter after the last of its own entries.
+            # A bundle needs only the rotations before the last entry that the server signed.
             last = max(seq for seq, line in enumerate(chain.lines) if not line.by_agent)
             rotated = {start + at for at, who in enumerate(pattern) if who == 'R' and start + at < last}
             expected.append(sorted({0, *rotated, *([start - 1] if pattern.endswith('A') else []), to}))
@@ -317,7 +324,9 @@ def test_a_server_that_answers_nonsense_is_said_to_be_wrong(flavour: str, chain:
 
 @pytest.mark.parametrize('flavour', FLAVOURS)
 def test_keys_that_come_and_go_do_not_keep_it_for_ever(flavour: str, chain: Chain) -> None:
-    """Alternates between three keys, although a replaced key never returns."""
+    """The forged server alternates between three keys. A real server never uses a replaced key again.
+    The client's search for rotations must end nevertheless.
+    """
     written('S', chain)
 
     class Turning(ForgedServer):
@@ -340,7 +349,7 @@ def test_keys_that_come_and_go_do_not_keep_it_for_ever(flavour: str, chain: Chai
 
 @pytest.mark.parametrize('flavour', FLAVOURS)
 def test_memory_does_not_grow_with_the_range(flavour: str, chain: Chain) -> None:
-    """A bundle of 40 MB needs only a few MB."""
+    """A bundle of 40 MB needs only a few MB of memory."""
     by = chain.api_key(chain.agent('worker'), SCOPES)
     text = 'x' * 40_000
     for n in range(1_000):

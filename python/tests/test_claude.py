@@ -1,4 +1,6 @@
-"""Hooks for the Claude Agent SDK: the same records as `tallystick hook`, and a session of events on a real server."""
+"""Hooks for the Claude Agent SDK make the same records as `tallystick hook`. Also runs a session of
+events on a real server.
+"""
 
 from __future__ import annotations
 

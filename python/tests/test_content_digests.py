@@ -1,4 +1,6 @@
-"""The same value has the same digest in each process and both languages. Different values never share one."""
+"""The same value has the same digest in each process and in both languages. Different values never
+have the same digest.
+"""
 
 from __future__ import annotations
 
@@ -361,7 +363,9 @@ def made(seed: random.Random, leaves: list[Any], depth: int = 3) -> Any:
 
 
 def is_hashable(value: Any) -> bool:
-    """Whether a value can be a member of a set, also in JavaScript, where -0.0 becomes 0."""
+    """Whether a value can be a member of a set in Python and in JavaScript. -0.0 cannot, because
+    JavaScript stores 0 instead.
+    """
     try:
         hash(value)
         return repr(value) != '-0.0'
@@ -382,7 +386,9 @@ def test_a_form_is_that_of_one_value_whoever_reads_it_has_the_value_again() -> N
 
 
 def shown(value: Any) -> Any:
-    """Returns the value with its types, because `1 == True` and `0.0 == -0.0`."""
+    """Returns the value with its types, to compare values. Without types, `1 == True` and `0.0 ==
+    -0.0`.
+    """
     if isinstance(value, dict):
         return frozenset((shown(name), shown(member)) for name, member in value.items())
     if isinstance(value, list | tuple):

@@ -1,4 +1,6 @@
-"""Test vectors of other projects (test/vectors/corpora/README.md). test/proof/corpora.test.ts reads the same."""
+"""Test vectors of other projects (test/vectors/corpora/README.md). test/proof/corpora.test.ts tests
+the same vectors.
+"""
 
 import json
 from itertools import chain

@@ -1,4 +1,6 @@
-"""Verifies whole ledgers: on one or several processes, in bounded memory, with trusted facts from elsewhere."""
+"""Verifies whole ledgers: with one or several processes, in bounded memory, with trusted facts from
+other sources.
+"""
 
 import copy
 import json
@@ -76,7 +78,9 @@ def test_keys_checkpoints_and_strictness(tmp_path: Path) -> None:
 
 
 def test_what_agents_sign_the_server_cannot(tmp_path: Path) -> None:
-    """Replaces the agent's signature on a record, a batch and a step of a type with `agentSigned`. Elsewhere the agent need not sign."""
+    """Replaces an agent's signature by a signature of the server. The verifier refuses this for a
+    record, a batch and a step of a type with `agentSigned`. It accepts this for all other entries.
+    """
     chain = forge.a_little_of_everything()
     path = tmp_path / 'export'
     refused = []
@@ -102,11 +106,12 @@ def test_keys_of_agents_that_are_known(tmp_path: Path) -> None:
     for known, code in (
         ([f'{agent}={kid}'], ''),
         ([f'{agent}={kid}', f'{agent}={endorsed}'], ''),
-        # Trust goes forward only: entries before a trusted key are not trusted by it.
+        # A trusted key makes only later entries trusted. Entries before the trusted key are
+        # refused.
         ([f'{agent}={endorsed}'], 'agent_key_refused'),
         ([f'{free}={kid}'], 'agent_key_refused'),
         ([f'{chain.id("agt")}={kid}'], 'trusted_key_absent'),
-        # The first agent is an administrator, and created records that the server signed.
+        # The first agent is an administrator. It created records, and the server signed them.
         ([f'{chain.lines[2].statement["predicate"]["agent"]}={kid}' if chain.lines[2].statement else ''], 'agent_signature_missing'),
     ):
         options = [part for one in known for part in ('--agent-key', one)]
@@ -123,7 +128,8 @@ def test_types_and_erasures_are_there_once(tmp_path: Path) -> None:
     chain.notarize(by, {'x': 1})
     path = tmp_path / 'export'
     size, wanted = len(chain.lines), ('', 'duplicate_subject', 'duplicate_subject')
-    # Records of a built-in type that is newer than this ledger are accepted. The type cannot be registered.
+    # A record of a built-in type that is newer than this ledger is accepted. Registering such a
+    # type is refused.
     for change, code in zip((_act, _register, _erase_twice), wanted, strict=True):
         change(chain, by)
         path.write_bytes(chain.export())
@@ -156,8 +162,8 @@ def test_a_range_judges_issuers_by_the_policy_that_is_shown(tmp_path: Path) -> N
     chain.lines[at].foreign = forged
     registration['subject'][0]['digest']['sha256'] = forge.leaf_of(chain.lines[at]).hex()
     path = tmp_path / 'bundle'
-    # With the policy, which is right before the range, and without it: then the report says that the issuer was not
-    # checked.
+    # The entry with the policy is directly before the range. If the bundle includes it, the
+    # signature is refused. If not, the report says that the issuer was not checked.
     rotated = next(seq for seq, line in enumerate(chain.lines) if line.statement and 'rotated' in line.statement['predicateType'])
     for beside, code in ((None, 'signature_invalid'), ({0, rotated}, '')):
         path.write_bytes(forge.range_of(chain, chain.lines, at, at + 1, beside))

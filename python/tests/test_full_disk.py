@@ -1,4 +1,6 @@
-"""A spool on a full disk: its records can be sent, and it accepts no record that could not be sent."""
+"""A spool on a full disk: its records can still be sent, and it accepts no record that it could not
+send.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""An intermediary refuses a request for its contents or its size: one record is set aside, and the others are recorded."""
+"""An intermediary refuses a request because of its contents or its size. One record is set aside, and
+the others are recorded.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,9 @@ class Model:
         self._requests: dict[str, tuple[bytes, dict[str, Any]]] = {}
 
     def run(self) -> set[int]:
-        """Runs deliveries until the batch is removed. Returns the records that were set aside."""
+        """Runs deliveries until the batch is removed. Returns the numbers of the records that were set
+        aside.
+        """
         while not self.is_removed:
             delivery = Delivery(self, parse_limits(QUICK), Reports({'on_error': lambda _: None, 'on_refused': lambda *_: None}))  # type: ignore[arg-type]
             effects = delivery.deliver(self, ())  # type: ignore[arg-type]
@@ -207,7 +211,9 @@ Refuse = Callable[[bytes], int | None]
 
 @pytest.fixture
 def picky() -> Iterator[Callable[[Refuse], str]]:
-    """Starts proxies that answer with a page if `refuse` returns a status for a body."""
+    """Returns a function that starts a proxy. If `refuse` returns a status for a request's body, the
+    proxy itself answers with this status and an HTML page.
+    """
     servers: list[ThreadingHTTPServer] = []
 
     def start(refuse: Refuse) -> str:

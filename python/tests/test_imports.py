@@ -1,4 +1,4 @@
-"""No module of the package imports itself through others, not even for a type."""
+"""No module of the package imports itself through other modules, not even for a type."""
 
 from __future__ import annotations
 

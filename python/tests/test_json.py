@@ -1,4 +1,6 @@
-"""JSON in files: the same codes as the other verifier, in the same order and in linear time."""
+"""JSON in files: the Python verifier gives the same codes as the TypeScript verifier, in the same
+order, in linear time.
+"""
 
 from __future__ import annotations
 
@@ -43,13 +45,15 @@ HOSTILE: dict[str, Callable[[int], str]] = {
 
 @pytest.mark.parametrize('make', HOSTILE.values(), ids=HOSTILE.keys())
 def test_time_grows_with_the_length_alone(make: Callable[[int], str]) -> None:
-    """Eight times the length would take 64 times as long if the time were quadratic."""
+    """A text of eight times the length would take 64 times as long if the time were quadratic."""
     small, large = make(4_000), make(32_000)
     assert cost_of(large) < 30 * max(cost_of(small), 0.0005)
 
 
 def cost_of(text: str) -> float:
-    """Returns the CPU seconds of the best of five runs: other processes compete for the cache."""
+    """Returns the CPU seconds of the best of five runs. The best run is used, because other processes
+    compete for the cache.
+    """
     best = float('inf')
     for _ in range(5):
         before = time.process_time()

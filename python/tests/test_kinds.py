@@ -1,4 +1,6 @@
-"""Compares the table of kinds with test/vectors/kinds.json, and with the first verifier's table (docs/reference/kinds.json)."""
+"""Compares the table of entry kinds with test/vectors/kinds.json, and with the TypeScript verifier's
+table (docs/reference/kinds.json).
+"""
 
 import json
 from pathlib import Path
@@ -73,7 +75,7 @@ def test_bundles(bundle: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize('kind', PRINT['kinds'])
 def test_table(kind: str) -> None:
-    """Equals the first verifier's row, in the members that both have."""
+    """Each row equals the row of the TypeScript verifier, in the members that both rows have."""
     row, own = PRINT['kinds'][kind], KINDS[kind]
     assert own.subjects.replace('received', 'entry').split(' ') == row['subjects']
     assert own.required.keys() == row['required'].keys()

@@ -27,7 +27,7 @@ asked: list[str] = []
 
 
 class Fake(BaseChatModel):
-    """Gives these answers in order, and then fails."""
+    """A model that gives its `answers` in order, and then fails."""
 
     model: str = 'fake-1'
     answers: list[AIMessage]

@@ -1,4 +1,6 @@
-"""Hostile text in each member of each verdict changes nothing else, in the line and in the object."""
+"""Hostile text in a member of a verdict changes no other member. Tests each member of each verdict, as
+a line and as an object.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ def run(arguments: list[str]) -> tuple[int, str]:
 
 
 def members_of(line: str) -> dict[str, str]:
-    """Returns the members of a line. Each occurs once."""
+    """Returns the members of a line. Fails if a member occurs twice."""
     assert _LINE.match(line), line
     found = _MEMBER.findall(line)
     assert len({name for name, _ in found}) == len(found), line

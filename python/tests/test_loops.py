@@ -1,4 +1,4 @@
-"""Event loops: each has a client of its own, and no ledger or disk blocks one."""
+"""Event loops: each loop has its own client, and neither the ledger nor a disk blocks a loop."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ def test_a_thousand_loops_leave_nothing_behind(ledger: Ledger) -> None:
     before = len(list(Path('/proc/self/fd').iterdir()))
     for _ in range(20):
         asyncio.run(ask())
-    # Most of the loops send no request: a client is made and closed nevertheless.
+    # Most of the loops send no request, to save time. A client is made and closed nevertheless.
     for _ in range(980):
         asyncio.run(client._http.open())
-    # A loop that is closed without its async generators.
+    # These loops are closed without closing their async generators.
     for _ in range(3):
         loop = asyncio.new_event_loop()
         loop.run_until_complete(ask())
@@ -104,7 +104,7 @@ def test_close_closes_the_clients_of_other_loops_that_run(ledger: Ledger) -> Non
 @needs_server
 def test_a_stream_and_a_client_that_was_given_say_that_they_belong_to_another_loop(ledger: Ledger) -> None:
     url = ledger.client._http.settings.base_url
-    # More than one chunk, so that the first loop cannot have read all of it.
+    # The answer has more than one chunk, so that the first loop cannot have read all of it.
     ledger.client.batches.notarize([{'type': 'generic/1', 'payload': {'text': os.urandom(8_000).hex()}} for _ in range(200)])
     streams: list[Any] = []
 
@@ -141,7 +141,7 @@ def test_a_notarizer_goes_on_in_the_next_loop_and_sends_everything_once(ledger: 
         for i in range(first, first + 10):
             notarizer.record({'i': i})
         if is_held:
-            # A batch is in flight when the loop ends.
+            # The sleep makes sure that a batch is in flight when the loop ends.
             await asyncio.sleep(0.05)
         else:
             await notarizer.flush(20)
@@ -240,7 +240,7 @@ WAYS: list[Callable[[Actions], Awaitable[None]]] = [by_accountable, by_arun, by_
 @pytest.mark.parametrize('way', WAYS)
 def test_no_way_in_stops_a_loop_while_the_ledger_is_away(way: Callable[[Actions], Awaitable[None]]) -> None:
     actions = Recorder(is_away=True).actions(fail_closed=True, hold_s_max=1.2)
-    asyncio.run(way(Recorder().actions()))  # imports modules, so that the measured run does not
+    asyncio.run(way(Recorder().actions()))  # a first run imports the modules, so that the measured run does not
     began = time.monotonic()
     assert asyncio.run(stall(way(actions))) < 1
     assert time.monotonic() - began > 1.1

@@ -1,4 +1,6 @@
-"""Every member of a record can be set in every way. The samples are those of test/helpers/every-member.ts."""
+"""Every member of a record can be set by every method that makes a record. The samples are those of
+test/helpers/every-member.ts.
+"""
 
 from __future__ import annotations
 

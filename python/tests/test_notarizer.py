@@ -1,4 +1,6 @@
-"""The notarizer of threads on a real server: ordered, exactly once, bounded, despite all faults."""
+"""The notarizer of threads on a real server: records arrive in order and exactly once, and memory
+stays bounded, despite all faults.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +119,7 @@ def test_a_slow_server_delays_neither_record_nor_close_beyond_its_time(ledger: L
     assert time.monotonic() - began < 0.9
     with pytest.raises(SpoolInUseError):
         open_spool(tmp_path)
-    until(lambda: threads() == [])  # the attempt ends by its own timeout
+    until(lambda: threads() == [])  # the attempt in flight ends by its own timeout
     proxy.resume()
     with ledger.client.notarizer(spool=open_spool(tmp_path)):
         pass
@@ -132,7 +134,7 @@ def test_what_only_people_can_mend_is_told_at_once_and_kept(ledger: Ledger) -> N
     with pytest.raises(AuthenticationError):
         notarizer.flush(5)
     given = key['key']
-    notarizer.close(5)  # tries again at once
+    notarizer.close(5)  # `close` tries the record again at once
     assert ledger.numbers() == [0]
 
 
@@ -205,7 +207,8 @@ def test_an_agent_that_is_killed_again_and_again_loses_and_doubles_nothing(ledge
         agent.kill()
         said = agent.stdout.read().splitlines()
         agent.wait()
-        # `record` returned for all numbers below the last printed one, and may have accepted that one too.
+        # `record` has returned for all numbers below the last printed number. The last number may
+        # have been accepted too.
         unsure.add(taken := max([taken, *map(int, said)]))
         taken += 1
     with ledger.client.notarizer(spool=open_spool(tmp_path)) as notarizer:
@@ -278,7 +281,7 @@ def test_a_record_of_a_finalizer_in_the_middle_of_another_one_is_sent_after_it(l
     take = notarizer._core.take
 
     def interrupted(measured: Any) -> None:
-        # Records in the middle of `take`, as a finalizer does during garbage collection.
+        # Calls `record` while `take` runs, as a finalizer could during garbage collection.
         if notarizer._late or notarizer.stats.buffered == 0:
             notarizer.record({'i': 1})
         take(measured)

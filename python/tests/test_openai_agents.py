@@ -31,7 +31,7 @@ class TracedModel(ScriptedModel):
 
 
 def fake(*answers: Any) -> ScriptedModel:
-    """Returns a model that gives these answers in order."""
+    """Returns a model that gives `answers` in order."""
     return TracedModel([answer if isinstance(answer, list) else [answer] for answer in answers])
 
 
@@ -129,7 +129,8 @@ def test_a_person_and_a_rule_say_no_and_the_ledger_has_who_it_was(ledger: Ledger
     processor.shutdown()
     assert asked == ['iron']
     waits = ['    tool look_up · before · unknown', '      escalate by unknown']
-    # The library does not report the call that was rejected after the pause.
+    # The library does not report that the waiting call was rejected after the pause. So the outcome
+    # of this call stays `unknown`.
     assert ledger.lines() == [
         'other denied · before · ok',
         '  agent buyer · before · ok',

@@ -1,4 +1,6 @@
-"""Independent libraries read the same envelopes: pycose and cwt, and cbor2 for deterministic encoding."""
+"""Independent libraries read the same envelopes: pycose and cwt. cbor2 checks the deterministic
+encoding.
+"""
 
 import random
 from typing import Any
@@ -70,7 +72,8 @@ def _value(chance: random.Random, depth: int) -> Any:
         return chance.choice([True, False, None])
     if kind == 4:
         return [_value(chance, depth + 1) for _ in range(chance.randrange(5))]
-    # cbor2 sorts by length first (RFC 7049). For keys of one byte, that is the order of bytes.
+    # cbor2 sorts keys by length first (RFC 7049). For keys of one byte, this equals the order by
+    # bytes.
     return {chance.randrange(24): _value(chance, depth + 1) for _ in range(chance.randrange(6))}
 
 

@@ -1,4 +1,4 @@
-"""The table of outcomes with `Actions` and `@accountable`, and results of every kind."""
+"""Tests the table of outcomes with `Actions` and `@accountable`, and with results of every kind."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ Deed = Callable[[], Any]
 
 
 class Way:
-    """One way to record a deed: calls it, and returns the result that the program gets."""
+    """One way to record an action. It calls the function `deed`, and returns the result that the
+    program gets.
+    """
 
     def __init__(self, name: str, **options: Any) -> None:
         self.name = name
@@ -327,7 +329,7 @@ class Awaited:
 
 
 class Stream:
-    """A stream like those of model clients."""
+    """A stream like the streams of model clients."""
 
     status = 200
 
@@ -434,7 +436,9 @@ RELEASED = threading.Event()
 
 
 def in_thread(end: Callable[[], int]) -> Future[int]:
-    """Returns a future that ends only when `of_thread` waits for it. Otherwise the thread may be faster than the test."""
+    """Returns a future that is done only after `of_thread` has released its thread. Otherwise it might
+    be done before the test observes it.
+    """
     RELEASED.clear()
     return POOL.submit(lambda: end() if RELEASED.wait(5) else -1)
 
@@ -636,7 +640,7 @@ def test_a_root_ends_its_open_parts_at_any_depth_and_nothing_is_held_afterwards(
 
 
 def test_an_action_that_is_dropped_is_unknown_also_in_the_middle_of_a_record() -> None:
-    """Garbage collection may run in the middle of a record, with its locks acquired."""
+    """Garbage collection may run while a record is made and its locks are held."""
     recorder = Recorder()
     actions = recorder.actions()
     gc.disable()

@@ -1,4 +1,6 @@
-"""The table of outcomes with the Claude Agent SDK, and calls that no event ends."""
+"""Tests the table of outcomes with the Claude Agent SDK. Also tests calls for which no event reports
+the end.
+"""
 
 from __future__ import annotations
 

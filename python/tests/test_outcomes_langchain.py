@@ -1,4 +1,6 @@
-"""The table of outcomes with LangChain and LangGraph, by the middleware and by the callback handler."""
+"""Tests the table of outcomes with LangChain and LangGraph, with the middleware and with the callback
+handler.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ QUESTION: Any = {'messages': [{'role': 'user', 'content': 'go'}]}
 
 
 class Fake(BaseChatModel):
-    """A model that gives these answers in order: a text, tool calls, or an error that it raises."""
+    """A model that gives its `answers` in order. An answer is a text, a list of tool calls, or an
+    error that the model raises.
+    """
 
     answers: list[Any]
     waits: float = 0
@@ -65,7 +69,8 @@ class Streaming(Fake):
 
 
 class Run:
-    """An agent with one tool. `way`: the middleware, or callbacks around an agent without it."""
+    """A run of an agent with one tool. `way`: whether the run uses the middleware or the callbacks.
+    """
 
     def __init__(self, way: str, **options: Any) -> None:
         self.way = way
@@ -474,7 +479,9 @@ def test_a_loop_goes_on_while_tools_wait_for_a_ledger_that_is_away(way: str) -> 
 
 
 def _told_of(value: Any, arguments: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Returns action and outcome of a tool that is called alone and returns `value`."""
+    """Calls a tool without an agent. The tool returns `value`. Returns the payloads of its action and
+    its outcome.
+    """
 
     def deed(**_: Any) -> Any:
         return value

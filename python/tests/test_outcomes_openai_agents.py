@@ -1,4 +1,4 @@
-"""The table of outcomes with the OpenAI Agents SDK, with and without `guard`."""
+"""Tests the table of outcomes with the OpenAI Agents SDK, with and without `guard`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WAY = 'python-openai-agents'
 
 
 class Run:
-    """An agent with one tool, which calls it once or more."""
+    """A run of an agent with one tool. The agent calls the tool once or more."""
 
     def __init__(self, guarded: bool = True, **options: Any) -> None:
         self.recorder = Recorder(is_away=options.pop('is_away', False))
@@ -80,7 +80,9 @@ async def run_fails(run: Run) -> list[str]:
 
 
 async def denied_by_person(run: Run) -> list[str]:
-    """The library does not report that the waiting call is rejected. It reports the rejection of the next call."""
+    """The library does not report the rejection of the waiting call. It reports the rejection of the
+    next call, so the test checks the outcome of the next call.
+    """
     again = [function_call('tool', {'n': 1}, call_id='2')]
     agent = run.agent(fail, again, [assistant_message('done')], needs_approval=True)
     config = RunConfig(workflow_name='run')

@@ -27,7 +27,7 @@ from tallystick.verify.strict_json import canonical
 
 
 def both(path: Path, data: bytes, kind: str = 'export') -> tuple[int, str, str]:
-    """Returns the verdict of both verifiers, which must be equal."""
+    """Returns the verdict of both verifiers. Fails if their verdicts differ."""
     path.write_bytes(data)
     (theirs,) = verdicts([['verify', *([] if kind == 'export' else [kind]), str(path)]])
     own = ours([str(path), '--as', kind])
@@ -113,7 +113,9 @@ def test_one_of_many_checkpoints_that_were_kept_is_enough() -> None:
 
 
 class Hasty(Pair):
-    """The guest acts before the other half of the handshake arrives. `meanwhile` makes these entries."""
+    """Peers whose guest makes entries before the other half of the handshake arrives. `meanwhile`
+    makes these entries.
+    """
 
     def __init__(self, meanwhile: Callable[[Hasty], None]) -> None:
         self.meanwhile: Callable[[Hasty], None] | None = meanwhile
@@ -153,7 +155,9 @@ def test_a_pending_peering_hears_of_nothing_else(tmp_path: Path) -> None:
 
 
 def shared_again(times: int) -> Pair:
-    """Returns peers that shared a record through one peering, and then `times` times through the next one."""
+    """Returns peers that shared a record through one peering. Through their next peering, they shared
+    it `times` more times.
+    """
     pair = Pair('again')
     record = pair.create()
     created = pair.last(pair.home)
@@ -224,7 +228,8 @@ def test_a_key_of_a_peer_does_not_come_back(tmp_path: Path) -> None:
 
 
 def test_the_first_note_that_is_refused_names_the_code(tmp_path: Path) -> None:
-    """Stored checkpoints are verified first, then the ledger's own, then later entries."""
+    """Stored checkpoints are verified first, then the ledger's own checkpoint, then later entries.
+    """
     chain, admin = begun('notes')
     chain.notarize(admin, {})
     lines = chain.export().splitlines()
@@ -263,7 +268,7 @@ def test_the_first_note_that_is_refused_names_the_code(tmp_path: Path) -> None:
 
 
 class Named(Pair):
-    """Peers whose guest has another value in one member of its identity."""
+    """Peers whose guest has a changed value in one member of its identity."""
 
     def __init__(self, member: str, value: str) -> None:
         self._named = {member: value}
@@ -301,7 +306,9 @@ def text(said: str | bytes) -> bytes:
 def registered(
     subject: str | bytes, said: str, content: bytes, said_content: str, more: bytes = b'', unprotected: bytes = b'\xa0'
 ) -> bytes:
-    """Returns an export with a registered statement. `more`: a member of its protected header."""
+    """Returns an export with a registered statement. `more`: an additional member of the statement's
+    protected header.
+    """
     chain, admin = begun('registered')
     issuer = forge.Signer('issuer')
     key = {'kid': b'k1'.hex(), 'alg': 'EdDSA', 'spki': f.to_base64(issuer.spki)}
@@ -367,7 +374,8 @@ def test_statements_of_others_that_nobody_takes(
     code: str, make: Callable[[], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        # The forger takes the leaf from the verifier, which would refuse the statement without this patch.
+        # `registered` calls the verifier's parser to get the leaf. Without this patch, the parser
+        # would refuse the statement.
         patch.setattr(registrations, 'parse_foreign', lambda data: SimpleNamespace(leaf=merkle.leaf_hash(data)))
         file = make()
     assert both(tmp_path / 'file', file)[2] == code
@@ -384,7 +392,9 @@ def test_a_step_is_in_time_by_a_clock_that_is_30_s_off(after: int, code: str, tm
 
 
 def test_a_key_of_an_agent_that_is_disabled_signs_nothing(tmp_path: Path) -> None:
-    """The key's registration is accepted, because it may have been in flight when the agent was disabled."""
+    """A signing key of a disabled agent can be registered, because its registration may have been in
+    flight when the agent was disabled.
+    """
     chain, admin = begun('disabled')
     gone = chain.api_key(chain.agent('gone', admin), ['records:write'], admin)
     digest = forge.digest_of({'agent': gone[0], 'name': 'gone'})
@@ -448,7 +458,9 @@ def test_a_single_line_is_no_export(tmp_path: Path) -> None:
     ],
 )
 def test_faults_of_a_step_have_one_order(code: str, step: str, changes: dict[str, Any], tmp_path: Path) -> None:
-    """A final record is refused first, then subjects, the transition, time, and the agent."""
+    """If a step has several faults, the first one in this order is reported: a final record, subjects,
+    the transition, time, the agent.
+    """
     chain, admin = begun('order')
     worker = chain.api_key(chain.agent('worker', admin), ['records:write'], admin)
     judged = 'completion-submitted' if step == 'verdict-overturned' else ''

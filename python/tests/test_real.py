@@ -1,4 +1,6 @@
-"""Files from a real deployment (test/system/python/make-files.ts): both verifiers accept them with the same report."""
+"""Files from a real deployment (test/system/python/make-files.ts). Both verifiers accept them with the
+same report.
+"""
 
 import json
 import os

@@ -1,4 +1,6 @@
-"""CBOR and registered statements: vectors that the verifier in TypeScript and the server's admission read too."""
+"""CBOR and registered statements. The TypeScript verifier and the server's admission are tested with
+the same vectors.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -77,7 +79,9 @@ def test_a_statement_of_the_greatest_length() -> None:
         return b'\xd2\x84' + strings[0] + b'\xa0' + strings[1] + strings[2]
 
     def attached(length: int) -> bytes:
-        """Returns the statement with one receipt. The file may be longer than a statement."""
+        """Returns a statement of `length` bytes, with a receipt added to it. The result may exceed the
+        maximum size of a statement, because the receipt does not count.
+        """
         return of(length).replace(protected + b'\xa0', protected + b'\xa1\x19\x01\x8a\x81\x41r')
 
     assert len(of(ENVELOPE_BYTES_MAX)) == ENVELOPE_BYTES_MAX

@@ -1,4 +1,6 @@
-"""Points of small order are refused, as keys and as R: anybody can make signatures under such a key."""
+"""Points of small order are refused as keys and as R, because anybody can make signatures under such a
+key.
+"""
 
 from typing import Any
 
@@ -41,7 +43,9 @@ def point_at(y: int) -> Point | None:
 
 
 def encodings() -> list[bytes]:
-    """Returns all encodings of points of small order, including those with y ≥ p and of -0."""
+    """Returns all encodings of points of small order, including encodings with y ≥ p and encodings of
+    -0.
+    """
     points = (point_at(y) for y in range(2, 100))
     torsion = [times(L, point) for point in points if point is not None]
     found = next(point for point in torsion if times(4, point) != (0, 1))
@@ -75,11 +79,12 @@ def test_no_key_is_of_small_order(raw: bytes) -> None:
         name = 'ledger.example/led_1'
         text = f'{name}+{key_id(name, kind, raw).hex()}+{f.to_base64(bytes([kind]) + raw)}'
         assert refusal(lambda text=text, kind=kind: parse_verifier_key(text, kind)) == 'verifier_key'
-    # Envelope keys of ledgers, agents and peers, and keys of issuers.
+    # The next checks are for keys in statements: envelope keys of ledgers, agents and peers, and
+    # keys of issuers.
     kid = thumbprint_ed25519(raw).hex()
     assert not statements.is_envelope_key({'kid': kid, 'alg': EDDSA, 'spki': shown})
     assert not statements._is_issuers([{'issuer': 'i', 'keys': [{'kid': '6b31', 'alg': EDDSA, 'spki': shown}]}])
-    # A key in a line, with its correct kid.
+    # The next check is for the key in a line of an export. Its kid is correct.
     envelope = Envelope(b'', b'', b'', EDDSA, thumbprint_ed25519(raw), '', '', 0)
     assert refusal(lambda: line._signer({'alg': EDDSA, 'spki': shown}, envelope)) == 'bad_key'
     good = Ed25519PrivateKey.from_private_bytes(bytes(32)).public_key().public_bytes_raw()
@@ -90,14 +95,16 @@ def test_no_key_is_of_small_order(raw: bytes) -> None:
 
 @pytest.mark.parametrize('raw', ENCODINGS, ids=ids)
 def test_no_signature_is_by_a_key_or_an_r_of_small_order(raw: bytes) -> None:
-    """Under such a key, S = 0 is a signature of one in a few messages, which OpenSSL accepts."""
+    """A key of small order makes a signature with S = 0 valid for a large share of all messages.
+    OpenSSL accepts such signatures.
+    """
     signatures = [other + bytes(32) for other in ENCODINGS]
     key = Key(EDDSA, bytes(32), ed25519_spki(raw))
     assert not any(is_signed(key, signature, message) for signature in signatures for message in MESSAGES)
 
 
 def test_the_signatures_are_those_that_a_library_takes() -> None:
-    """Proves that the test above tests something: OpenSSL accepts some of these signatures."""
+    """Proves that the test above is effective: OpenSSL accepts some of its signatures."""
     taken = 0
     for raw in ENCODINGS:
         for message in MESSAGES[:8]:

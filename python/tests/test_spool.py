@@ -1,4 +1,4 @@
-"""The directory of a spool, without a server."""
+"""Tests the directory of a spool, without a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Values that could pass for others, in each member of a format: booleans for numbers, absent for null, other keys."""
+"""Tests values that could be mistaken for others, in each member of a format: booleans as numbers,
+absent members as null members, one key as another.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ def chain() -> Chain:
 
 
 def both(files: list[File], folder: Path) -> list[tuple[str, Verdict]]:
-    """Returns the verdicts of both verifiers on each file, which must be equal."""
+    """Returns the verdicts of both verifiers on each file. Fails if their verdicts differ."""
     paths = []
     for index, (_, _, data) in enumerate(files):
         paths.append(folder / str(index))
@@ -40,7 +42,8 @@ def both(files: list[File], folder: Path) -> list[tuple[str, Verdict]]:
     found = []
     for (about, commands, _), path, their in zip(files, paths, theirs, strict=True):
         own = ours(placed(commands[1], path))
-        # Of a refusal, the entry is not compared, because not every format names one.
+        # If a file is refused, the refused entry is not compared, because not every format names
+        # it.
         count = 4 if own[0] == 0 else 3
         assert own[:count] == their[:count], (about, own, their)
         found.append((about, own))
@@ -80,7 +83,7 @@ def proof_of(chain: Chain, seq: int, item: int | None = None) -> dict[str, Any]:
 
 
 def seqs_of(chain: Chain) -> dict[str, int]:
-    """Returns the first entry of each kind."""
+    """Returns the seq of the first entry of each kind."""
     found: dict[str, int] = {}
     for seq, line in enumerate(chain.lines):
         if line.statement is not None:
@@ -88,11 +91,13 @@ def seqs_of(chain: Chain) -> dict[str, int]:
     return found
 
 
-# Numbers
+# The next tests are about numbers in files.
 
 
 def numbers_of(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yields the paths of numbers, except those in documents, which may be anything."""
+    """Yields the paths of numbers. Leaves out numbers in documents, because a document may contain any
+    value.
+    """
     if isinstance(value, int) and not isinstance(value, bool):
         yield path
     elif isinstance(value, dict):
@@ -162,8 +167,8 @@ def test_only_numbers_pass_for_numbers(chain: Chain, tmp_path: Path) -> None:
             # A file whose first line has no `"export":1` is not an export.
             assert verdict[0] == (65 if "('export', 'export')" in about else 1), (about, verdict)
         elif 'statement' not in about:
-            # JSON has one kind of number, so `1.0` is 1. Statements are left out: a changed one has another chain
-            # hash.
+            # JSON has one kind of number, so `1.0` is 1. Statements are not tested here, because a
+            # changed statement has another chain hash.
             assert verdict[0] == 0, (about, verdict)
 
 
@@ -186,7 +191,7 @@ def test_only_numbers_pass_for_numbers_in_receipts(chain: Chain, tmp_path: Path)
 
 
 def test_nothing_is_in_a_receipt_that_is_not_verified(chain: Chain, tmp_path: Path) -> None:
-    """Checks each reader: of a receipt alone, of a statement's receipt, and of a receipt beside an export."""
+    """Tests a receipt alone, a receipt in a statement, and a receipt that comes with an export."""
     batch, foreign = seqs_of(chain)['batch-notarized'], next(seq for seq, line in enumerate(chain.lines) if line.statement is None)
     items = chain.lines[batch].items or []
     other = {**items[1], 'type': 'order/1'}
@@ -217,7 +222,7 @@ def test_nothing_is_in_a_receipt_that_is_not_verified(chain: Chain, tmp_path: Pa
         assert both([('good', commands, data)], tmp_path)[0][1][0] == 0
 
 
-# Absent and null members
+# The next tests are about absent members and null members.
 
 NULLABLE = frozenset(
     (
@@ -288,7 +293,8 @@ def test_an_absent_member_and_a_null_one_mean_the_same(chain: Chain, tmp_path: P
 
 
 def record_of(chain: Chain, seq: int, item: int | None = None) -> dict[str, Any]:
-    """Returns a record as a server showed it right after the entry."""
+    """Returns a record as a server would return it directly after the entry at `seq` was written.
+    """
     line = chain.lines[seq]
     assert line.statement is not None
     said: dict[str, Any] = line.statement['predicate']
@@ -319,7 +325,9 @@ def record_of(chain: Chain, seq: int, item: int | None = None) -> dict[str, Any]
 
 
 def test_a_record_without_its_null_members_is_the_same(chain: Chain, tmp_path: Path) -> None:
-    """A record stored before a member was added lacks it. Members of a later server are ignored."""
+    """A record that was stored before a member existed has no such member. Unknown members, which a
+    later server may write, are ignored.
+    """
     created = next(
         seq
         for seq, line in enumerate(chain.lines)
@@ -353,7 +361,7 @@ def test_a_record_without_its_null_members_is_the_same(chain: Chain, tmp_path: P
     both(bad, tmp_path)
 
 
-# Keys in files
+# The next tests are about keys in files.
 
 
 def test_keys_of_the_first_line_have_their_form_and_their_kid(chain: Chain, tmp_path: Path) -> None:
@@ -394,7 +402,8 @@ def test_a_signer_is_the_key_of_its_envelope_where_the_agent_signed(chain: Chain
                 if value.get('signer') != signer:
                     files.append((f'{about} {value["seq"]}', commands, render({**value, 'signer': signer})))
             if 'signer' in value:
-                # The first line may name any key, but only the entry's own line tells that the agent signed.
+                # The agent's key is named only in the first line. This is not enough: only the
+                # `signer` of the entry's own line says that the agent signed.
                 named = render(without(value, ('signer',))).replace(
                     compact(head),
                     compact({**head, 'keys': [*head['keys'], {**chain.lines[own].signer.public(), 'compromisedAt': None}]}),
@@ -459,7 +468,9 @@ def test_a_receipt_is_refused_for_the_first_reason_of_the_format(chain: Chain, t
 
 
 def test_a_kept_receipt_is_refused_for_the_first_reason_of_the_format(chain: Chain, tmp_path: Path) -> None:
-    """The path is verified last: a proof of another size or key may have a path that leads nowhere."""
+    """Receipts with one or more faults. The Merkle path is checked after the key and the tree size,
+    because with a wrong key or size the path may lead to no root.
+    """
     seq = seqs_of(chain)['record-notarized']
     envelope, good = chain.lines[seq].envelope(), receipt_parts(chain, seq)
     header = good['header']

@@ -1,4 +1,6 @@
-"""test/vectors, made by other implementations: valid ones are accepted, the others refused with their code."""
+"""Tests test/vectors, which other implementations made: valid vectors are accepted, and the others are
+refused with their code.
+"""
 
 import json
 import re
@@ -319,7 +321,7 @@ BUNDLES = read('chains.json')['bundles']
 
 @pytest.mark.parametrize('chain', CHAINS, ids=[one['name'] for one in CHAINS])
 def test_chains(chain: Any, tmp_path: Path) -> None:
-    """Rules of the entries in order, and the order in which these rules are checked."""
+    """Tests the rules of the entries in order, and the order in which these rules are checked."""
     path = tmp_path / 'ledger.ndjson'
     path.write_text('\n'.join(chain['lines']) + '\n')
     trust = Trust(

@@ -1,7 +1,9 @@
-"""Prints verdicts on cases from standard input: the Python half of the differential fuzzer (CONTRIBUTING.md).
+"""Prints verdicts on cases from standard input: the Python half of the differential fuzzer
+(CONTRIBUTING.md).
 
-A case has 4 bytes with the length of a header, the header (JSON of `kind`, `trust` and the `lengths` of the parts), and the parts.
-The first header has the known keys instead. An answer is a line of JSON: outcome, code, seq, facts, cpuMs.
+A case has three parts: 4 bytes with the length of a header, the header, and the parts of the file.
+The header is JSON with `kind`, `trust` and the `lengths` of the parts. Before the first case there
+is one header with the known keys. An answer is a line of JSON: outcome, code, seq, facts, cpuMs.
 """
 
 from __future__ import annotations

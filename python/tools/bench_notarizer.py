@@ -1,7 +1,9 @@
-"""Compares the notarizer's speed with plain sending of prepared batches: `python tools/bench_notarizer.py [PAIRS]`.
+"""Compares the notarizer's speed with plain sending of prepared batches: `python
+tools/bench_notarizer.py [PAIRS]`.
 
-Needs TALLYSTICK_URL and TALLYSTICK_API_KEY. Each pair is measured one after the other, with one batch in flight. Compare the ratios:
-other load on the machine changes both alike.
+Needs TALLYSTICK_URL and TALLYSTICK_API_KEY. The two measurements of a pair follow each other, with
+one batch in flight. Compare the ratios, because other load on the machine changes both
+measurements.
 """
 
 from __future__ import annotations
@@ -61,7 +63,7 @@ def rate(run: Callable[[Tallystick], None], client: Tallystick) -> float:
 
 def main(pairs: int) -> None:
     client = Tallystick()
-    bare(client)  # warms up
+    bare(client)  # a first run, which is not measured
     for name, run in (('notarizer', notarizer), ('notarizer with a spool', spool)):
         found = [(rate(bare, client), rate(run, client)) for _ in range(pairs)]
         ratios = [own / base for base, own in found]

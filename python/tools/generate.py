@@ -73,7 +73,7 @@ REPLACED: Final = {
 
 
 def unwrapped(text: str, opening: str) -> str:
-    """`Coroutine[Any, Any, T]` becomes `T`: the last argument stays."""
+    """Replaces a generic type by its last argument: `Coroutine[Any, Any, T]` becomes `T`."""
     while (start := text.find(opening)) >= 0:
         depth, last = 1, start + len(opening)
         end = last
@@ -98,7 +98,9 @@ def models(schema: object, options: list[str]) -> str:
 
 
 def typed_dicts(text: str) -> str:
-    """Uses the TypedDict of the standard library, which has no `closed`."""
+    """Replaces the TypedDict of typing_extensions by that of the standard library, which does not
+    support `closed`.
+    """
     return text.replace(', closed=True', '').replace('from typing_extensions import', 'from typing import')
 
 

@@ -26,7 +26,7 @@ export type Call = Pick<Intent, 'kind' | 'name'> & {
 }
 
 /**
- * When the record is written, compared with the action.
+ * Says when the record is written, relative to the action.
  *
  * - `held`: the caller MUST wait for `permitted` before it acts. The record states that the caller waited.
  * - `before`: the action may begin before its record is in the ledger, because the record waits in memory or in a
@@ -77,13 +77,13 @@ export function outcomeOfThrown(error: unknown): {
 }
 
 /**
- * Names of the errors of callers that stopped waiting: AbortError, CanceledError, APIUserAbortError,
+ * Matches names of errors which mean that the caller stopped waiting: AbortError, CanceledError, APIUserAbortError,
  * ReadTimeoutError.
  */
 const BROKEN_OFF = /(Abort|Aborted|Cancel|Canceled|Cancelled|Timeout)(Error|Exception)$/
 /**
- * Codes of errors of callers that stopped waiting: ETIMEDOUT, ECONNABORTED, UND_ERR_HEADERS_TIMEOUT. Codes are needed
- * because Node, undici and axios use one class for all errors.
+ * Matches codes of errors which mean that the caller stopped waiting: ETIMEDOUT, ECONNABORTED, UND_ERR_HEADERS_TIMEOUT.
+ * Codes are needed because Node, undici and axios use one class for all errors.
  */
 const BROKEN_OFF_CODE = /TIMEDOUT|TIMEOUT|ABORT|CANCEL/
 
@@ -93,8 +93,8 @@ function isBrokenOff(error: unknown): boolean {
     return (
       [name, kind?.name].some((name) => typeof name === 'string' && BROKEN_OFF.test(name)) ||
       (typeof code === 'string' && BROKEN_OFF_CODE.test(code)) ||
-      // The cause counts only for the error of `fetch` itself. Any other error is the action's own, whatever caused
-      // it.
+      // The cause is checked only for the error of `fetch` itself. Any other error is a failure of the action, whatever
+      // its cause is.
       (name === 'TypeError' && message === 'fetch failed' && cause !== error && isBrokenOff(cause))
     )
   } catch {
@@ -118,7 +118,7 @@ export type Writer = {
 export class Action {
   /** The call without its arguments. They are left out because a long-running action would keep them in memory. */
   readonly call: Omit<Call, 'arguments'>
-  /** Identifies the record as long as the record has no id. */
+  /** Identifies the record until the record has an id. */
   readonly handle: string
   readonly traceparent: string
   readonly depth: number
@@ -160,8 +160,8 @@ export class Action {
   }
 
   /**
-   * Records how the action ended. Only the first call counts. If the action is a root, all open actions below it that
-   * have begun also end, as `unknown`. Never throws.
+   * Records how the action ended. Only the first call counts. If the action is a root, open actions below it end as
+   * `unknown`, except those that have not begun yet. Never throws.
    */
   end(outcome: Outcome): void {
     this.#writer.end(this, outcome)

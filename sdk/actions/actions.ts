@@ -43,7 +43,7 @@ export type ActionsOptions = Omit<NotarizerOptions, 'onError'> & {
    * wait.
    */
   readonly failClosed?: boolean | undefined
-  /** Milliseconds that an action waits for its record if `failClosed` is set. Default: 10,000. */
+  /** Maximum time in ms that an action waits for its record if `failClosed` is set. Default: 10,000. */
   readonly holdMsMax?: number | undefined
   /**
    * Called for failed attempts, and for records that could not be accepted. Default: `console.error`, as for a
@@ -54,8 +54,8 @@ export type ActionsOptions = Omit<NotarizerOptions, 'onError'> & {
 
 const HOLD_MS_MAX = 10_000
 /**
- * Time that `close` waits for open actions if `timeoutMs` is not given. With `timeoutMs`, `close` waits half of that
- * time for open actions and uses the rest to send.
+ * Time in ms that `close` waits for open actions if `timeoutMs` is not given. With `timeoutMs`, `close` waits half of
+ * that time for open actions and uses the rest to send.
  */
 const OPEN_MS_MAX = 5_000
 /**
@@ -64,8 +64,8 @@ const OPEN_MS_MAX = 5_000
  */
 const OPEN_MAX = 10_000
 /**
- * Maximum depth of an action. The server accepts record trees 16 deep, and an outcome takes one level. The parent of
- * a deeper action is its ancestor at this depth.
+ * Maximum depth of an action. The server accepts record trees with 16 levels, and an outcome takes one level. An action
+ * that would be deeper gets its ancestor at this depth as its parent.
  */
 const ACTION_DEPTH_MAX = 14
 const NAME_CHARS_MAX = 512
@@ -86,14 +86,14 @@ export function matchesDigest(value: unknown, digest: unknown): boolean {
 const sha256Hex = (bytes: Uint8Array) => toHex(sha256(bytes))
 
 /**
- * Records what agents do: an action before it begins, its outcome afterwards, approvals in between.
+ * Records what agents do: an action before it begins, its outcome afterwards, and approvals between them.
  *
  * The records have the types `agent-action/1`, `agent-outcome/1` and `approval/1`, and form the tree of the run.
  *
  *     const actions = new Actions()
  *     const found = await actions.run({ kind: 'tool', name: 'search', arguments: query }, () => search(query))
  *
- * With `failClosed`, only `run` and `permitted` throw. Without it nothing throws at the agent.
+ * Recording never throws into the agent. Only with `failClosed` do `run` and `permitted` throw.
  */
 export class Actions implements Writer {
   readonly #failClosed: boolean
@@ -107,7 +107,7 @@ export class Actions implements Writer {
   /** Actions that have not begun yet, because they wait for their record. */
   readonly #waiting = new WeakSet<Action>()
   #onIdle: (() => void) | undefined
-  /** Callbacks for records whose id a caller awaits, by handle. */
+  /** Maps the handle of a record to a callback, for records whose id a caller awaits. */
   readonly #awaited = new Map<string, (id: string | null, error?: unknown) => void>()
   /**
    * Number of records lost since the last accepted record. The next record states this number, so that the ledger
@@ -206,8 +206,8 @@ export class Actions implements Writer {
 
   end(action: Action, outcome: Outcome): void {
     this.#write(action, outcome)
-    // A part that waits for its record is not ended here. It ends as `denied` if its wait fails; otherwise it begins
-    // and ends by itself.
+    // A child action that waits for its record is not ended here. It ends as `denied` if its wait fails; otherwise it
+    // begins and ends by itself.
     for (const part of action.open) if (!this.#waiting.has(part)) part.end(UNSEEN)
   }
 
@@ -351,7 +351,7 @@ export class Actions implements Writer {
     this.#awaited.set(handle, (id, error) => (error === undefined ? resolve(id) : reject(error)))
     try {
       this.#take('agent-action/1', payload, { ...options, tag: handle })
-      // Sends the record now. If an error occurs that only a person can solve, this rejects at once.
+      // Sends the record now. If an error occurs that only a person can solve, the returned promise rejects at once.
       this.#notarizer.flush({ timeoutMs: holdMsMax }).catch(reject)
     } catch (error) {
       this.#lose(error)
@@ -375,7 +375,7 @@ export class Actions implements Writer {
     try {
       this.#onError?.(error)
     } catch {
-      // Ignored, because errors of the callback must not reach the agent.
+      // Errors of the callback are ignored, because they must not reach the agent.
     }
   }
 }

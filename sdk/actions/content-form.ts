@@ -12,7 +12,7 @@ import { isSorted, quote, quoteName } from '../../src/proof/json/jcs.ts'
  */
 export type Form = { readonly of: 'jcs' | 'tagged-jcs'; readonly text: string }
 
-/** Reason why a value has no form. */
+/** Reason why a value has no exact form. */
 export type NoForm = 'no-form' | 'cyclic' | 'too-deep' | 'too-large' | 'unreadable'
 
 /**
@@ -58,7 +58,7 @@ class Writer {
   isTagged = false
   /** Characters written so far. The form has at least this many bytes. */
   #chars = 0
-  /** Objects that contain the current object. They show cycles. */
+  /** Objects that contain the current object. They are needed to detect cycles. */
   readonly #around: object[] = []
 
   write(value: unknown, depth: number): string {
@@ -120,8 +120,8 @@ class Writer {
         return this.#tag('url', this.#string((object as URL).href))
       case 'ArrayBuffer':
       case 'SharedArrayBuffer':
-        // Checks that this is a buffer: the DataView constructor throws for other objects, and for a transferred
-        // buffer.
+        // The DataView constructor throws if `object` is not a buffer, or if the buffer was transferred. So the call is
+        // also a check.
         return this.#bytes(new Uint8Array(new DataView(object as ArrayBuffer).buffer))
       case 'DataView':
       case 'Uint8Array': {
@@ -248,8 +248,8 @@ function kindOf(object: object): string | undefined {
   if (symbols.length > 0 && symbols.some((symbol) => isEnumerable(object, symbol))) return undefined
   if (prototypes <= 1) return name === 'Object' && !isFunction(object, 'toJSON') ? 'Object' : undefined
   if (prototypes === 2 && SHOWN.has(name)) {
-    // Any class can have one of these names, so the object itself is checked. The other classes are checked where
-    // they are read.
+    // A program can define a class with one of these names. So arrays and DataViews are checked here. The other objects
+    // are checked where their content is read.
     if (name === 'Array') return Array.isArray(object) ? name : undefined
     if (name === 'DataView' && !ArrayBuffer.isView(object)) return undefined
     return Object.keys(object).length === 0 ? name : undefined
@@ -261,8 +261,8 @@ function kindOf(object: object): string | undefined {
 }
 
 /**
- * Returns the number of prototypes up to `Object.prototype` of any realm. Returns Infinity if the chain ends
- * elsewhere, or is longer than that of a Buffer.
+ * Returns the number of prototypes up to `Object.prototype` of any realm. Returns Infinity if the chain does not end
+ * there, or has more prototypes than a Buffer.
  */
 function prototypesOf(object: object): number {
   let prototype = Object.getPrototypeOf(object) as object | null

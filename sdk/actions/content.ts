@@ -5,22 +5,22 @@ import { toJson } from '../json.ts'
 import { type Form, formOf, type NoForm } from './content-form.ts'
 
 /*
- * Puts arguments and results of a call into its records. Adapters, hooks and proxies share this code, so that the
- * same value has the same digest everywhere. `tallystick hook` must load fast. So this file imports nothing slow, and
- * callers pass SHA-256.
+ * Puts arguments and results of a call into its records. Adapters, hooks and proxies share this code, so that the same
+ * value has the same digest everywhere. `tallystick hook` must load fast. So this file imports nothing slow, and
+ * callers pass a function that computes SHA-256.
  */
 
 /**
- * Maximum size of arguments and results that are stored with `content`. Longer arguments and results are recorded by
- * digest. A record has 64 KiB, and never contains both arguments and result. The rest of the 64 KiB is for names,
- * attributes and an error.
+ * Maximum size in bytes of arguments and results that are stored with `content`. If they are longer, only their digest
+ * is recorded. A record may have 64 KiB, and never contains both arguments and result. The rest of the 64 KiB is for
+ * names, attributes and an error.
  */
 export const CONTENT_BYTES_MAX = 48 * 1024
-/** Bytes for an error or a reason in the same record. If it is longer, less room is left for content. */
+/** Size in bytes that is reserved in a record for an error or a reason. A longer text leaves less room for content. */
 const OTHER_TEXT_BYTES_MAX = 2 * 1024
 /** Maximum depth of content. The server accepts 32 levels, and the record itself uses some of these levels. */
 const CONTENT_DEPTH_MAX = 24
-/** Maximum size of texts that get a digest, because hashing 64 MiB takes half a second. */
+/** Maximum length in characters of a text that gets a digest. Hashing 64 MiB takes half a second. */
 const TEXT_CHARS_MAX = 64 * 1024 * 1024
 const ERROR_TYPE_CHARS_MAX = 256
 const ERROR_CHARS_MAX = 4_096
@@ -33,11 +33,11 @@ export type ContentOptions = {
   /** True: records contain the values. False: only their digests. */
   readonly include: boolean
   readonly sha256: Sha256
-  /** Long text in the same record. It leaves less room for content. */
+  /** Long text that the same record contains. It leaves less room for content. */
   readonly textInSameRecord?: string | undefined
 }
 
-/** Digest of a value in a record (docs/formats/content-digests.md). `none`: the value has no exact form. */
+/** Digest of a value in a record (docs/formats/content-digests.md). `of` is `none` if the value has no exact form. */
 export type ContentDigest =
   | { readonly sha256: string; readonly of: Form['of'] | 'bytes' | 'json'; readonly length: number }
   | { readonly of: 'none'; readonly why: NoForm }
@@ -75,7 +75,7 @@ export function jsonDigest<Of extends Name>(
   return { [`${name}Digest`]: digestOfText(text, 'json', sha256) } as never
 }
 
-/** Returns whether a digest is the digest of this value. See `matchesDigest`. */
+/** Returns whether `digest` is the digest of `value`. See `matchesDigest`. */
 export function isOfDigest(value: unknown, digest: unknown, sha256: Sha256): boolean {
   const { of, sha256: wanted } = (digest ?? {}) as Readonly<Record<string, unknown>>
   const found =
@@ -92,7 +92,7 @@ export type ErrorMembers = {
 }
 
 /**
- * Returns the members for a thrown value. Never throws.
+ * Returns the payload members for a thrown value. Never throws.
  *
  * - `errorType`: the class of the error.
  * - `error`: the error's text, if `include` is set.

@@ -10,13 +10,13 @@ const LEFT: Outcome = { status: 'unknown' }
 /**
  * Observes the result of an action, and calls `end` once, when the result ends. Returns the result for the caller.
  *
- * - a value, also a collection: ends at once, as `ok`
- * - an iterator, a generator, an iterable: ends when it is read to its end, when it fails, or when its reader stops.
- *   The same object is returned, with observed methods
- * - a ReadableStream: ends in the same way. A new stream is returned, which reads the original
- * - a stream of Node: ends when it closes
- * - an object whose end cannot be observed (a Response with a body, a child process, a socket, an Observable, a
- *   frozen generator, a locked stream): ends at once, as `unknown`
+ * - A value or a collection ends at once, as `ok`.
+ * - An iterator, a generator or an iterable ends when it is read to its end, when it fails, or when its reader stops.
+ *   The same object is returned, with observed methods.
+ * - A ReadableStream ends in the same way as an iterator. A new stream is returned, which reads the original.
+ * - A stream of Node ends when it closes.
+ * - An object whose end cannot be observed (a Response with a body, a child process, a socket, an Observable, a frozen
+ *   generator, a locked stream) ends at once, as `unknown`.
  */
 export function follow<Result>(result: Result, end: End): Result {
   try {
@@ -91,7 +91,7 @@ function observeIterable(
     try {
       observeIterator(iterator as Iteration, end)
     } catch {
-      // The reader gets the original iterator. The end of that iterator is not observed.
+      // The iterator cannot be changed, so its end is not observed. The reader gets it unchanged.
     }
     return iterator
   })
@@ -120,8 +120,8 @@ function observeIterator(iterator: Iteration, end: End): void {
       const threw = (error: unknown) => end(isThrown && error === args[0] ? LEFT : outcomeOfThrown(error))
       const took = (answer: unknown) => {
         const found = Object(answer) as { done?: unknown; value?: unknown }
-        // Only results of iterators count: `next` of a database cursor returns documents, which may have a member
-        // `done`.
+        // Other objects are ignored, because they are no results of iterators: `next` of a database cursor returns
+        // documents, which may have a member `done`.
         if (Object.keys(found).every((key) => key === 'done' || key === 'value'))
           answered(found.done, found.value)
       }

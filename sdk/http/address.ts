@@ -11,14 +11,14 @@ export type Query = object
 export function addressOf(baseUrl: URL, path: string, params: PathParams, query: Query): URL {
   const filled = path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => {
     const value = params[name]
-    // Dots are refused, because they are not escaped and would change the path.
+    // `.` and `..` are refused, because dots are not escaped and would change the path.
     if (value === undefined || ['', '.', '..'].includes(`${value}`))
       throw new UsageError(`${JSON.stringify(value ?? '')} is not a valid ${name}`)
     return encodeURIComponent(value)
   })
   const url = new URL(baseUrl)
-  // The path is assigned, not resolved: a path that begins with two slashes would otherwise name another host, which
-  // would get the key.
+  // The path is assigned, not resolved. A resolved path that begins with two slashes would name another host, which
+  // would then get the key.
   url.pathname = baseUrl.pathname.replace(/\/+$/, '') + filled
   for (const [name, value] of Object.entries(query))
     if (value !== undefined) url.searchParams.append(name, String(value))

@@ -87,7 +87,7 @@ export function unexpected(message: string, asked: CallInfo, cause?: unknown): U
 
 /**
  * Returns the error for an answer that no Tallystick server gives. The error is not retryable, because a retry is
- * useless. `asked`: null for requests without a key.
+ * useless. `asked` describes the request. It is null if the request has no key.
  */
 export function wrongServer(
   message: string,
@@ -127,7 +127,10 @@ function parseProblem(text: string): Problem | null {
   }
 }
 
-/** Returns the whole body as text. Throws above `bytesMax`, because an endless answer must not fill the memory. */
+/**
+ * Returns the whole body as text. Throws if the body is longer than `bytesMax`, because an endless answer must not fill
+ * the memory.
+ */
 export async function readText(
   response: Response,
   asked: CallInfo,
@@ -141,7 +144,7 @@ export async function readText(
   return pieces.join('')
 }
 
-/** Returns the whole body as bytes. Throws above ANSWER_BYTES_MAX. */
+/** Returns the whole body as bytes. Throws if the body is longer than ANSWER_BYTES_MAX. */
 export async function readBytes(response: Response, asked: CallInfo): Promise<Uint8Array> {
   const pieces: Uint8Array[] = []
   for await (const piece of piecesOf(response, asked, ANSWER_BYTES_MAX)) pieces.push(piece)

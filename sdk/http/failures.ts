@@ -3,8 +3,8 @@ import { adviceToCheckFirst, type CallInfo } from './answers.ts'
 import type { Patience } from './patience.ts'
 
 /**
- * Returns the error of a failed attempt, for the caller. If the caller stopped the call, throws the caller's abort
- * reason.
+ * Returns the error that the caller gets for a failed attempt. If the caller has aborted the call, throws the reason of
+ * the abort.
  */
 export function explain(error: unknown, asked: CallInfo, patience: Patience): unknown {
   patience.throwIfCallerStopped()
@@ -56,7 +56,7 @@ function reasonOf(error: unknown): { readonly code: string | null; readonly reas
   let message = `${error}`
   for (let at = error, causes = 0; typeof at === 'object' && at !== null && causes <= CAUSES_MAX; causes++) {
     const found = at as { readonly code?: unknown; readonly message?: unknown; readonly cause?: unknown }
-    // Only texts count, because the code of a DOMException is a number.
+    // Only text is used as a code, because the code of a DOMException is a number.
     if (typeof found.code === 'string' && found.code !== '') code = found.code
     if (causes > 0) message = `${found.message ?? ''}`
     at = found.cause
@@ -67,8 +67,8 @@ function reasonOf(error: unknown): { readonly code: string | null; readonly reas
 }
 
 /**
- * Statuses that a server may answer before it checks the idempotency key. So they prove nothing about an earlier
- * attempt.
+ * Statuses that a server may answer before it checks the idempotency key. These statuses do not prove that an earlier
+ * attempt had no effect.
  */
 const BEFORE_THE_KEY: ReadonlySet<number> = new Set([401, 403, 421, 429])
 

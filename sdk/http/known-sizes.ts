@@ -28,8 +28,8 @@ export class KnownSizes {
   }
 
   /**
-   * Forgets the size of a ledger. Called after the caller got the error, because a ledger whose database lost entries
-   * must be readable again.
+   * Forgets the size of a ledger. Called when the server says that the ledger is smaller than this size. Without this,
+   * a ledger whose database lost entries could never be read again.
    */
   forget(apiKey: string): void {
     this.#sizes.delete(apiKey.slice(0, LEDGER_CHARS))

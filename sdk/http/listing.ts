@@ -31,7 +31,7 @@ export class Listing<T> implements AsyncIterable<T> {
     do {
       const page = await this.page(cursor)
       yield page
-      // Throws, because the loop would otherwise never end.
+      // This answer would make the loop endless, so it is an error.
       if (cursor !== undefined && page.nextCursor === cursor)
         throw wrongServer('the server answered with the same `nextCursor` again, so the list would never end')
       cursor = page.nextCursor ?? undefined
@@ -42,7 +42,6 @@ export class Listing<T> implements AsyncIterable<T> {
     for await (const { data } of this.pages()) yield* data
   }
 
-  /** Returns the first `max` items. */
   async toArray(max: number): Promise<T[]> {
     const items: T[] = []
     if (max <= 0) return items

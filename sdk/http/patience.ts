@@ -2,8 +2,8 @@
 export const TIMER_MS_MAX: number = 2 ** 31 - 1
 
 /**
- * Aborts an attempt when the caller's signal aborts, or when nothing arrived for `timeoutMs`. The constructor throws
- * the reason of a signal that is already aborted.
+ * Aborts an attempt when the caller's signal aborts, or when nothing arrived for `timeoutMs`. If the signal is already
+ * aborted, the constructor throws its reason.
  *
  * Always call `end` or `giveUp`. Until then a listener stays on the caller's signal, and the timer keeps the process
  * alive.
@@ -46,13 +46,16 @@ export class Patience {
     clearTimeout(this.#timer)
   }
 
-  /** Ends the watch, because the answer is complete. */
+  /** Stops the timeout and removes the listener, because the answer is complete. */
   end(): void {
     clearTimeout(this.#timer)
     this.#caller?.removeEventListener('abort', this.#stop)
   }
 
-  /** Ends the watch and aborts the request. Needed because the rest of the answer may be endless, or have no reader. */
+  /**
+   * Does the same as `end`, and aborts the request. Needed if nobody reads the rest of the answer, which may be
+   * endless.
+   */
   giveUp(): void {
     this.end()
     this.#stop()

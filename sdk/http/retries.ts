@@ -2,9 +2,12 @@ import { TallystickError, UsageError } from '../errors.ts'
 
 /** Number of retries after a failure, and their delays. */
 export type RetryPolicy = {
-  /** 0: no retry. Infinity: retries until the call succeeds, or fails with an error that is not retryable. */
+  /**
+   * Maximum number of retries. With 0 there is no retry. With Infinity, retries continue until the call succeeds or
+   * fails with an error that is not retryable.
+   */
   readonly retriesMax: number
-  /** Delay before the first retry. It doubles with each further retry, up to `delayMsMax`. */
+  /** Delay in ms before the first retry. It doubles with each further retry, up to `delayMsMax`. */
   readonly delayMsMin: number
   readonly delayMsMax: number
 }
@@ -12,8 +15,8 @@ export type RetryPolicy = {
 export const RETRIES_DEFAULT: RetryPolicy = { retriesMax: 5, delayMsMin: 100, delayMsMax: 5_000 }
 
 /**
- * Maximum Retry-After that is obeyed. If the server asks for a longer wait, there is no retry, because the caller
- * should get the error instead of sleeping.
+ * Maximum wait in ms that a server may demand by Retry-After. If the server asks for a longer wait, there is no retry,
+ * because the caller should get the error instead of waiting.
  */
 const RETRY_AFTER_MS_MAX = 60_000
 

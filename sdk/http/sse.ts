@@ -2,7 +2,9 @@ export type SseEvent = {
   /** Type of the event; `message` if the stream names no type. */
   readonly type: string
   readonly data: string
-  /** The last `id` of the stream, which may be that of an earlier event. Empty: the stream has sent no id yet. */
+  /**
+   * The newest `id` in the stream so far. An earlier event may have sent it. Empty if the stream has sent no id yet.
+   */
   readonly lastEventId: string
 }
 
@@ -33,12 +35,12 @@ export class SseParser {
     this.#charsMax = charsMax
   }
 
-  /** The last id, including ids of events without data, which are not dispatched. */
+  /** The newest `id` in the stream so far, including ids of events without data, which are not dispatched. */
   get lastEventId(): string {
     return this.#lastEventId
   }
 
-  /** Reconnection time of the stream (`retry`); null: the stream has sent none. */
+  /** Reconnection time of the stream in ms (`retry`), or null if the stream has sent none. */
   get retryMs(): number | null {
     return this.#retryMs
   }

@@ -4,7 +4,7 @@ export type StatusMeaning = {
   readonly passing: boolean
   /** True if the status proves that the server never got the whole request. */
   readonly nothingDone: boolean
-  /** Advice that the error's text shows: what to check. */
+  /** Advice for the error's text, which says what to check. */
   readonly advice: string
 }
 
@@ -17,7 +17,7 @@ const NOTHING_DONE: ReadonlySet<number> = new Set([
 ])
 /** Temporary statuses from 400 to 499. nginx answers 499 if its client closed the connection. */
 const PASSING_4XX: ReadonlySet<number> = new Set([408, 425, 429, 499])
-/** Lasting statuses from 500 on: the same request would get them again. */
+/** Lasting statuses from 500 on. If the same request is repeated, it gets the same status. */
 const LASTING_5XX: ReadonlySet<number> = new Set([501, 505, 510, 511])
 
 const CHECK_ADDRESS = 'check that the address is that of a Tallystick server'

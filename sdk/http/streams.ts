@@ -3,7 +3,8 @@ import type { Patience } from './patience.ts'
 
 /**
  * Returns the body with a timeout for each read. Each read may take `timeoutMs`, but the reader may take any time
- * between reads. A broken stream throws the error that `explain` returns, so it never looks like a complete one.
+ * between reads. If the stream breaks, a read throws the error that `explain` returns. So a broken stream never looks
+ * complete.
  */
 export function watchedStream(
   body: ReadableStream<Uint8Array>,
@@ -31,14 +32,14 @@ export function watchedStream(
         patience.giveUp()
       },
     },
-    // Reads only on demand.
+    // The stream reads only when its reader reads.
     { highWaterMark: 0 },
   )
 }
 
 /**
- * Maximum length of a line. It is more than the line of any batch: a server accepts 4 MiB per request, and the
- * canonical form can be longer.
+ * Maximum length of a line in bytes. No line of a batch is longer: a server accepts 4 MiB per request, and the
+ * canonical form can be longer than the request.
  */
 const LINE_BYTES_MAX = 32 * 1024 * 1024
 const NEWLINE = 0x0a

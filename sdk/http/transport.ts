@@ -28,7 +28,10 @@ export type TransportOptions = {
    * rotated while the process runs.
    */
   readonly apiKey: string | (() => string | Promise<string>)
-  /** Time limit of each attempt, for the answer, or for the next chunk of a streamed answer. Default: 30,000. */
+  /**
+   * Time limit in ms for the answer of each attempt. If the answer is streamed, it applies to each chunk. Default:
+   * 30,000.
+   */
   readonly timeoutMs?: number | undefined
   readonly retries?: Partial<RetryPolicy> | undefined
   /** Replaces the runtime's `fetch`, for a proxy or a connection pool. */
@@ -36,8 +39,8 @@ export type TransportOptions = {
   /** Signs the agent's entries with the agent's own key (`@tallystick/sdk/signing`). Default: the server signs. */
   readonly signer?: RequestSigner | undefined
   /**
-   * True: reads always return the newest state, never that of a replica. For programs that end before they could
-   * remember a size.
+   * True: reads always return the newest state, never an older state of a replica. Use it in short programs, in which
+   * the client has not learned the ledger's size from earlier calls.
    */
   readonly fresh?: boolean | undefined
 }
@@ -80,19 +83,19 @@ export type Call = {
    * caller, so that no server can change it.
    */
   readonly gated?: boolean
-  /** Codes that the caller expects. They are not retried. */
+  /** Error codes that the caller expects. A call that fails with one of these codes is not retried. */
   readonly unretried?: readonly ErrorCode[]
   /** Version that the caller already has. While the record has this version, the server answers 304. */
   readonly knownVersion?: number
-  /** Time for which the server may delay the answer. It is added to the timeout. */
+  /** Maximum time in ms for which the server may delay the answer. It is added to the timeout. */
   readonly answerDelayMs?: number
 }
 
 /** Signs an agent's entries before they are sent. */
 export type RequestSigner = {
-  /** Returns the body of the call with its envelope; null: calls of this operation are not signed. */
+  /** Returns the body of the call with its envelope, or null if calls of this operation are not signed. */
   sign(http: Transport, operation: Operation, call: Call): Promise<object | null>
-  /** Forgets the cached signer, because the server reported another one. */
+  /** Forgets the cached facts about the signer, because the server reported other facts. */
   forget(http: Transport): void
 }
 
@@ -102,8 +105,8 @@ export type RequestSigner = {
  */
 const UNRETRIED_CODES: ReadonlySet<ErrorCode> = new Set(['ledger_closed'])
 /**
- * Maximum number of signatures for one call. The limit is needed because every signature is refused if the clock is
- * wrong.
+ * Maximum number of signatures for one call. The limit is needed because, with a wrong clock, the server refuses every
+ * signature.
  */
 const SIGNATURES_MAX = 3
 const TIMEOUT_MS_DEFAULT = 30_000
@@ -135,14 +138,12 @@ export class Transport {
     this.#fetch = chosen
   }
 
-  /** Returns the JSON answer of an operation. */
   json<T>(operation: Operation, call: Call = {}): Promise<T> {
     const doubt = new Doubt()
     const send = (asked: Call) => this.#call(operation, asked, 'application/json', whole(readJson<T>), doubt)
     return this.#signer ? this.#signed(this.#signer, operation, call, send) : send(call)
   }
 
-  /** Returns the list of a paged operation. */
   list<T>(operation: Operation, call: Call): Listing<T> {
     return new Listing((cursor) => this.json(operation, { ...call, query: { ...call.query, cursor } }))
   }
@@ -225,7 +226,6 @@ export class Transport {
     })
   }
 
-  /** Returns the retry policy of a call with these options. */
   retriesOf({ retriesMax }: CallOptions): RetryPolicy {
     return parseRetryPolicy({ ...this.#retries, retriesMax: retriesMax ?? this.#retries.retriesMax })
   }
@@ -314,7 +314,7 @@ type Request = RequestInit & {
 
 type Read<T> = (response: Response, asked: CallInfo, patience: Patience) => Promise<T>
 
-/** Wraps `read`, which reads the whole answer. */
+/** Makes a `Read` from a function that reads the whole answer. The timeout ends when the answer is complete. */
 function whole<T>(read: (response: Response, asked: CallInfo) => Promise<T>): Read<T> {
   return async (response, asked, patience) => {
     const answer = await read(response, asked)

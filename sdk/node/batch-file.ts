@@ -15,19 +15,19 @@ export type SpoolDirectory = {
   readonly reserve: Reserve
   /** Throws SpoolError if another process has taken the lock. */
   requireLock(): void
-  /** Resolves when the names in the directory are on disk. */
+  /** Resolves when the names of the directory's files are on disk. */
   sync(): Promise<void>
 }
 
 /**
- * A batch in a file. Records are written when they are accepted; they are then in the page cache, which survives the
- * process. Before the first byte is sent, the file and its name are on disk. After a power cut, either the same
- * request is sent again or none.
+ * A batch in a file. Accepted records are written at once to the page cache, where they survive the end of the process.
+ * The file and its name are on disk before the first byte is sent. So a request that was sent before a power cut can be
+ * repeated unchanged after it.
  */
 export class BatchFile implements SpooledBatch {
   readonly #path: string
   readonly #directory: SpoolDirectory
-  /** Descriptor of the open file; null: the batch accepts no more records. */
+  /** Descriptor of the open file, or null if the batch accepts no more records. */
   #fd: number | null = null
   #bytes: number
   #records: number
@@ -98,8 +98,8 @@ export class BatchFile implements SpooledBatch {
   }
 
   /**
-   * Reserves the disk space that is needed for the record to leave the spool again. Throws if the disk has too little
-   * space.
+   * Reserves disk space that is needed later, when the record is removed from the spool. Throws if the disk has too
+   * little space.
    */
   #reserveFor({ length }: Uint8Array): void {
     this.#directory.reserve.ensure(reserveFor(this.#bytes + length, this.#records + 1))
@@ -118,7 +118,7 @@ export class BatchFile implements SpooledBatch {
 
   seal(): void {
     this.#durable = this.#makeDurable()
-    // Ignored here, because `read` reports the error and tries again.
+    // The error is ignored here, because `read` reports it and tries again.
     this.#durable.catch(() => {})
   }
 

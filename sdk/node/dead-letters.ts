@@ -8,8 +8,8 @@ import { formatRefused } from './spool-lines.ts'
 const FLAGS = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | NO_FOLLOW
 
 /**
- * Appends refused records to the file. Throws SpoolError if the file already has `bytesMax`. The size is read each
- * time, because people remove the file after they have read it.
+ * Appends refused records to the file. Throws SpoolError if the file already has `bytesMax` bytes. The size is read
+ * each time, because people remove the file after they have read it.
  */
 export async function storeRefused(
   path: string,
@@ -34,7 +34,7 @@ export async function storeRefused(
       await file.writeFile(bytes)
       await file.sync()
     } catch (error) {
-      // Removes what was written, because half a line would damage the next line.
+      // Removes an incomplete write, because half a line would damage the next line.
       await file.truncate(size)
       throw error
     }

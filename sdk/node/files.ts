@@ -2,13 +2,13 @@ import { constants, type Stats } from 'node:fs'
 import { chmod, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises'
 import { SpoolError } from '../errors.ts'
 
-/** Matches the names of files that a spool creates or moves aside, and of files that are on every new volume. */
+/** Matches the names of files that a spool creates or moves aside, and of files that every new volume has. */
 const SPOOL_NAME =
   /^(\d{16}\.(ndjson|parts)|(refused|handles)\.ndjson|owner\.json|lock|inbox|reserve|calls|sender\.log|lost\+found)(\..+)?$/
 
 /**
- * Flag for opening files: an attacker who can write to the directory could put a link where a file is expected.
- * Windows has no such flag.
+ * Flag that makes opening a symbolic link fail. An attacker who can write to the directory could put a link where a
+ * file is expected. Windows has no such flag.
  */
 export const NO_FOLLOW: number = constants.O_NOFOLLOW ?? 0
 
@@ -44,7 +44,7 @@ export function isOwnFile(found: Stats): boolean {
   return found.isFile() && (own === null || found.uid === own)
 }
 
-/** Returns the id of this user; null: the platform has no file owners. */
+/** Returns the id of this user, or null if the platform has no file owners. */
 function ownUid(): number | null {
   return process.geteuid?.() ?? null
 }
@@ -65,7 +65,7 @@ export async function makeFile(path: string, content: string | Uint8Array): Prom
   }
 }
 
-/** Replaces a file atomically. The change survives a power cut once the directory is synced. */
+/** Replaces a file atomically. The change survives a power cut only after the directory is synced. */
 export async function replaceFile(path: string, content: string | Uint8Array): Promise<void> {
   const made = `${path}.tmp`
   await rm(made, { force: true })

@@ -9,7 +9,7 @@ import { asSpoolError, isFull } from './spool-errors.ts'
 
 export const HANDLES_NAME = 'handles.ndjson'
 const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | NO_FOLLOW
-/** Number of lines from which the file is rewritten with only the newest handles. */
+/** Maximum number of lines in the file. When it is reached, the file is rewritten with only the newest handles. */
 const LINES_MAX = 2 * HANDLES_MAX
 const LINE = /^\["([!#-[\]-~]{1,255})","(rec_[0-9a-z]{26})"\]$/
 
@@ -53,7 +53,7 @@ export class HandleFile extends MemoryHandles {
     )
   }
 
-  /** Stores handles. Writes are serialized, because several batches may be under way. */
+  /** Stores handles. Writes run one after the other, because several batches may be sent at the same time. */
   override keep(found: readonly RecordHandle[]): Promise<void> {
     this.add(found)
     return this.#writes.do(() => this.#write(found))
@@ -86,7 +86,7 @@ export class HandleFile extends MemoryHandles {
     }
   }
 
-  /** Rewrites the file with the newest handles. Returns false if the disk has no room for all of them at once. */
+  /** Rewrites the file with the newest handles. Returns false if the disk has no room for the new file. */
   async #rewrite(): Promise<boolean> {
     try {
       await this.#reserve.lend(() => replaceFile(this.#path, format([...this.ids])))

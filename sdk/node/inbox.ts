@@ -13,7 +13,7 @@ import { formatItem, formatKey } from './spool-lines.ts'
  */
 
 export const INBOX = 'inbox'
-/** Maximum number of records that wait while no process sends records. */
+/** Maximum number of records in the inbox. Records accumulate while no process sends them. */
 const INBOX_FILES_MAX = 50_000
 /**
  * Form of a file's name: milliseconds, a counter within one millisecond, a random part. The names sort in the order
@@ -22,16 +22,16 @@ const INBOX_FILES_MAX = 50_000
 export const INBOX_NAME: RegExp = /^\d{13}-\d{6}-[0-9a-f]{32}\.ndjson$/
 
 /**
- * Returns the text of a file with one record. The key in it makes the record a batch of its own, which is recorded
- * only once however often it is sent.
+ * Returns the text of a file with one record. The file also contains an idempotency key. So the record is recorded only
+ * once, however often the file is sent.
  */
 export function formatPut(item: Item, idempotencyKey: string): string {
   return formatKey(idempotencyKey) + formatItem(item)
 }
 
 /**
- * Puts a record into the inbox. The record then survives the process. Throws SpoolError if the inbox is full, and
- * errors of the file system.
+ * Puts a record into the inbox. The record then survives the end of the process. Throws SpoolError if the inbox is
+ * full, and errors of the file system.
  */
 export function putInInbox(directory: string, item: Item, idempotencyKey: string): void {
   const inbox = openInbox(directory)
@@ -46,7 +46,7 @@ export function putInInbox(directory: string, item: Item, idempotencyKey: string
     writeFileSync(made, formatPut(item, idempotencyKey), { flag: 'wx', mode: 0o600 })
     renameSync(made, join(inbox, name))
   } catch (error) {
-    // Removes the file, because half a file would use the room that the next record needs.
+    // Removes the incomplete file, because it would use the room that the next record needs.
     rmSync(made, { force: true })
     throw error
   }

@@ -33,12 +33,12 @@ export async function readLock(path: string): Promise<Lock | null> {
   }
 }
 
-/** Parses the text of a lock file. Returns null if the text is not a lock, or only half of one. */
+/** Parses the text of a lock file. Returns null if the text is incomplete or is no lock. */
 export function parseHolder(text: string): Holder | null {
   try {
     const { token, pid, place, startedAtMs } = JSON.parse(text) as Partial<Holder>
     if (typeof token !== 'string' || typeof place !== 'string' || typeof startedAtMs !== 'number') return null
-    // Only positive pids: for 0 and negative numbers kill() means a process group, or all processes.
+    // 0 and negative pids are refused, because with them kill() signals a process group or all processes.
     return isPid(pid) ? { token, pid, place, startedAtMs } : null
   } catch {
     return null
@@ -67,8 +67,8 @@ export function isGone(holder: Holder | null): boolean {
 }
 
 /**
- * Calculated only once. While a machine sleeps, Date.now() continues and process.uptime() does not, so a later
- * calculation would give another time.
+ * Calculated only once, because a later calculation would give another time: while a machine sleeps, Date.now()
+ * continues and process.uptime() does not.
  */
 const STARTED_AT_MS = Math.round(Date.now() - process.uptime() * 1000)
 

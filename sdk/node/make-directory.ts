@@ -18,7 +18,7 @@ export function makeDirectory(path: string, mode = 0o700, made: string[] = []): 
     made.push(directory)
     return true
   } catch (error) {
-    // Not an error if another process has created the directory meanwhile.
+    // EEXIST is no error if the path is a directory, which another process has created meanwhile.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !isDirectory(directory)) throw error
     return false
   }

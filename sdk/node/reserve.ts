@@ -16,7 +16,7 @@ const BASE_BYTES = 32 * 1024
 /** Room for one record: its problem in `refused.ndjson`, and its handle with its id. */
 const RECORD_BYTES = 512
 
-/** Returns the bytes needed to replace a batch and to set some of the batch's records aside. */
+/** Returns the size in bytes that is needed to replace a batch and to set some of the batch's records aside. */
 export function reserveFor(bytes: number, records: number): number {
   return BASE_BYTES + bytes + records * RECORD_BYTES
 }
@@ -27,7 +27,6 @@ export function reserveFor(bytes: number, records: number): number {
  */
 export class Reserve {
   readonly #directory: string
-  /** Current size in bytes. */
   #bytes = 0
   /** Required size in bytes. */
   #wanted = STEP_BYTES
@@ -37,7 +36,7 @@ export class Reserve {
     this.#directory = directory
   }
 
-  /** Grows the reserve. If the disk has no room, throws, and the reserve does not change its size. */
+  /** Grows the reserve to `bytes`. If the disk has no room, throws and leaves the size unchanged. */
   ensure(bytes: number): void {
     if (bytes <= this.#bytes) return
     const wanted = Math.ceil(bytes / STEP_BYTES) * STEP_BYTES

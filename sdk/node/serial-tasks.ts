@@ -2,7 +2,7 @@
 export class SerialTasks {
   #last: Promise<unknown> = Promise.resolve()
 
-  /** Resolves when all tasks so far have ended. */
+  /** Resolves when all tasks that were passed to `do` so far have ended. */
   get over(): Promise<unknown> {
     return this.#last
   }

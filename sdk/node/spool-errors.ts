@@ -14,10 +14,10 @@ const ADVICE: Readonly<Record<string, string>> = {
   ELOOP: 'a spool cannot use a symbolic link: remove it',
 }
 
-/** Errors that pass by themselves, when other files are closed. */
+/** Error codes that mean too many open files. A retry can succeed after other files are closed. */
 const PASSING: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE'])
 
-/** Returns whether the disk has no space, inode or quota left. */
+/** Returns whether the error means that the disk has no space, no inodes or no quota left. */
 export function isFull(error: unknown): boolean {
   const { code = '' } = error as NodeJS.ErrnoException
   return code === 'ENOSPC' || code === 'EDQUOT'

@@ -3,8 +3,8 @@ import type { Item } from '../notarizer/items.ts'
 import type { Refused, Segment } from '../notarizer/spool.ts'
 
 /*
- * The file format of a batch. Each segment has one line with its key, followed by one line per record. The line of a
- * record has exactly the text that is sent.
+ * The format of a batch file. Each segment has one line with its key, followed by one line for each record. The line of
+ * a record contains the exact text that is sent.
  *
  *     {"idempotencyKey":"0123456789abcdef0123456789abcdef"}
  *     {"record":{"type":"generic/1","payload":{…},"occurredAt":"…"}}
@@ -46,9 +46,9 @@ const NAMED =
   /^\{(?:"tag":("(?:[^"\\]|\\.)*"),)?(?:"handle":"([!#-[\]-~]{1,255})",)?(?:"parentHandle":"([!#-[\]-~]{1,255})",)?"record":/
 
 /**
- * Returns the segments of a file. A last line without a newline is dropped: the power or the disk failed before its
- * record was accepted. Throws SpoolError for any other line that no spool writes. With `is JSON`, each record is also
- * parsed by JSON.parse.
+ * Returns the segments of a file. Ignores a last line without a newline: its write was interrupted, so its record was
+ * never accepted. Throws SpoolError for any other line that does not have the format of a spool. With `is JSON`, each
+ * record must also be valid JSON.
  */
 export function parseSegments(path: string, text: string, everyLine: 'is JSON' | 'is as written'): Segment[] {
   const lines = text.split('\n')
@@ -69,7 +69,7 @@ export function parseSegments(path: string, text: string, everyLine: 'is JSON' |
   return segments.filter(({ items }) => items.length > 0)
 }
 
-/** Parses a line with a record. The record's text is cut out without parsing, so that a retry sends the same bytes. */
+/** Parses the line of a record. The record's text is copied without parsing, so that a retry sends the same bytes. */
 function parseItem(line: string): Item | null {
   if (!line.endsWith('}}')) return null
   if (line.startsWith(RECORD))

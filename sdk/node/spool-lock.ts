@@ -12,21 +12,22 @@ import { asSpoolError, isFull } from './spool-errors.ts'
 const BEATS_PER_STALE = 5
 const POLLS_PER_STALE = 50
 /**
- * Pause after a stale lock was replaced. Another process may have found the lock stale at the same moment and replace
- * it too. The last of them gets the lock.
+ * Pause in ms after a process replaces a stale lock. Another process may have found the same stale lock and may replace
+ * it too. The process that writes last gets the lock.
  */
 const SETTLE_MS = 50
 
-/** Directories that this process has locked, with their tokens. */
+/** Maps each directory that this process has locked to the lock's token. */
 const acquiredDirectories = new Map<string, string>()
 
 /**
  * Lets only one process use a directory, by the file `lock` in it. The process that has the lock touches the file
  * regularly.
  *
- * A lock is stale when its process is known to be gone, or when nobody has touched the lock for `staleMs`, by the
- * clock of the waiting process. A pid or the file's time alone is not enough: killed processes leave their lock,
- * every container has a process with pid 1, and files on a shared disk have the time of another machine.
+ * A lock is stale if its process is known to have ended. It is also stale if no process has touched the file for
+ * `staleMs`, measured by the clock of the waiting process. The pid or the file's time alone proves nothing: killed
+ * processes leave their lock, every container has a process with pid 1, and another machine may have written the time
+ * of a file on a shared disk.
  */
 export class SpoolLock {
   readonly #path: string
@@ -39,8 +40,8 @@ export class SpoolLock {
   #lost = false
 
   /**
-   * Acquires the lock. `directory`: a real path. Throws SpoolError if another process has the lock, or if the file
-   * cannot be written even after the reserve was freed.
+   * Acquires the lock. `directory` is a real path. If the disk is full, the disk space of `reserve` is freed for the
+   * lock file. Throws SpoolError if another process has the lock, or if the lock file cannot be written.
    */
   static async acquire(
     directory: string,
@@ -67,13 +68,13 @@ export class SpoolLock {
   }
 
   /**
-   * Throws SpoolError if another process has taken the lock as stale. The file is read whenever that is possible: a
-   * process that was suspended, or that could not touch its lock, must not write to files that another process has
-   * sent and removed.
+   * Throws SpoolError if another process has replaced the lock. Reads the file if the lock was not touched recently. A
+   * process that was suspended, or that could not touch its lock, must not write to files that another process has sent
+   * and removed.
    */
   requireLock(): void {
     const sinceMs = Date.now() - this.#seenAtMs
-    // A negative time only means that the clock was set back.
+    // A negative time means that the clock was set back, so the file is read.
     if (!this.#lost && sinceMs >= 0 && sinceMs <= this.#staleMs / 2) return
     if (!this.#lost && this.#isOwn()) {
       this.#seenAtMs = Date.now()
@@ -92,7 +93,8 @@ export class SpoolLock {
     try {
       isOwn = !this.#lost && this.#isOwn()
     } catch {
-      // If the file can't be read, the lock stays, and the next process takes it when it is stale.
+      // The error is ignored and the lock file stays, because it may belong to another process. The next process
+      // replaces a stale lock.
     }
     if (isOwn) await unlink(this.#path)
     this.#lost = true
@@ -120,7 +122,10 @@ export class SpoolLock {
     }
   }
 
-  /** Returns when nobody has touched the lock for `staleMs`. Throws SpoolInUseError if another process touches it. */
+  /**
+   * Returns when no process has touched the lock for `staleMs`, or when the lock is removed. Throws SpoolInUseError if
+   * another process touches it.
+   */
   async #waitUntilStale(found: Lock): Promise<void> {
     const until = performance.now() + this.#staleMs
     while (performance.now() < until) {
@@ -135,7 +140,9 @@ export class SpoolLock {
     }
   }
 
-  /** Replaces a stale lock. Returns true if the lock is ours, false if a competing process has replaced it. */
+  /**
+   * Replaces a stale lock. Returns true if this process now has the lock, false if a competing process has replaced it.
+   */
   async #replace(found: Lock): Promise<boolean> {
     const own = `${this.#path}.${this.#token}`
     try {
@@ -155,8 +162,8 @@ export class SpoolLock {
   }
 
   /**
-   * Writes the file that replaces the lock. Returns false if the disk is full and the old lock's process is gone; the
-   * old lock must then be removed first.
+   * Writes the file that replaces the lock. Returns false if the disk is full and the process of the old lock is gone.
+   * The caller must then remove the old lock first.
    */
   async #makeReplacement(path: string, { holder }: Lock): Promise<boolean> {
     try {
@@ -188,7 +195,8 @@ export class SpoolLock {
         this.#lost = true
       }
     } catch {
-      // Ignored: `requireLock` reads the file itself if the lock was not touched for too long.
+      // The error is ignored. If the lock was not touched for too long, `requireLock` reads the file and reports the
+      // error.
     }
   }
 
@@ -203,8 +211,8 @@ export class SpoolLock {
   }
 
   /**
-   * Returns whether the lock is ours. Throws SpoolError if the file cannot be read, because that proves nothing about
-   * its owner.
+   * Returns whether this process has the lock. Throws SpoolError if the file cannot be read, because its owner is then
+   * unknown.
    */
   #isOwn(): boolean {
     try {

@@ -5,8 +5,9 @@ import type { SpoolOwner } from '../notarizer/spool.ts'
 import { NO_FOLLOW, replaceFile } from './files.ts'
 
 /**
- * Claims the directory for its first sender. Throws SpoolError for any other sender. Idempotency keys belong to an
- * agent. So after a lost answer, another agent would record the batch a second time under its own name.
+ * Stores the first sender as owner of the directory. Throws SpoolError for any other sender. Each idempotency key
+ * belongs to one agent. If another agent repeated a batch after a lost answer, the batch would be recorded a second
+ * time.
  */
 export async function claimSpool(directory: string, path: string, claimed: SpoolOwner): Promise<void> {
   const { ledger, agent } = claimed
@@ -18,7 +19,7 @@ export async function claimSpool(directory: string, path: string, claimed: Spool
     )
 }
 
-/** Returns the owner; null: no sender has claimed this spool so far. */
+/** Returns the spool's owner, or null if no sender has claimed the spool. */
 async function readOwner(path: string): Promise<SpoolOwner | null> {
   let text: string
   try {

@@ -47,28 +47,32 @@ export type SpoolOptions = {
    * MiB.
    */
   readonly refusedBytesMax?: number | undefined
-  /** Milliseconds without a sign of life after which another process may take the directory. Default: 5000. */
+  /**
+   * Another process may take the directory if the lock was not touched for this time in milliseconds. Default: 5000.
+   */
   readonly lockStaleMs?: number | undefined
 }
 
 const BYTES_MAX_DEFAULT = 1024 ** 3
 const REFUSED_BYTES_MAX_DEFAULT = 256 * 1024 ** 2
 const LOCK_STALE_MS_DEFAULT = 5_000
-/** Maximum length of a line, which contains an item with its tag and its handles, or a batch's key. */
+/** Maximum length of a line. A line contains either a batch's key, or an item with its tag and its handles. */
 const LINE_BYTES_MAX = ITEM_BYTES_MAX + 3 * 1024
 /** Maximum number of files that are moved out of the inbox at once. */
 const ADOPTED_FILES_MAX = 1_000
 /**
- * Maximum number of inbox records that are merged into one batch. A server accepts this many types and parents in one
- * batch.
+ * Maximum number of inbox records that are merged into one batch. Each of them may have its own type and parent, and a
+ * server accepts only this many types and parents in one batch.
  */
 const MERGED_FILES_MAX = 32
 const MERGED_BYTES_MAX = 1_000_000
 const PARTS_NAME = /^\d{16}\.parts$/
-/** Age after which an unfinished file in the inbox is removed. Its process ended before it accepted the record. */
+/**
+ * Age in ms after which an unfinished file in the inbox is removed. Its process ended before the record was accepted.
+ */
 const UNFINISHED_MS = 60_000
 const BATCH_NAME = /^\d{16}\.ndjson$/
-/** Name of an unfinished replacement. The file that it was to replace still exists. */
+/** Name of an unfinished replacement of a batch file. The old batch file still exists. */
 const UNFINISHED_NAME = /^\d{16}\.ndjson\.tmp$/
 const REFUSED_NAME = 'refused.ndjson'
 const OWNER_NAME = 'owner.json'
@@ -76,12 +80,13 @@ const OWNER_NAME = 'owner.json'
 /**
  * Opens a spool in a directory of its own, which is created if it is missing.
  *
- * Records that `record` accepted survive the process, and sealed batches survive the machine. The spool contains
- * payloads, so directory and files are private to their owner. Records that the server never accepts are stored in
- * `refused.ndjson` with the reason, until somebody removes them. Damaged files are renamed to `….damaged`.
+ * Records that `record` accepted survive the process, and sealed batches survive a crash of the machine. The spool
+ * contains payloads, so only its owner can read the directory and the files. Records that the server will never accept
+ * are stored in `refused.ndjson` with the reason, until somebody removes them. Damaged files are renamed to
+ * `….damaged`.
  *
- * Throws SpoolError if another process has the directory, after at most `lockStaleMs`. Throws UsageError for invalid
- * options.
+ * Throws SpoolError if another process still uses the directory after at most `lockStaleMs`. Throws UsageError for
+ * invalid options.
  */
 export async function openSpool(
   directory: string,
@@ -176,7 +181,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
     try {
       const { bytes, segments } = await readBatch(path)
       const records = segments.reduce((sum, { items }) => sum + items.length, 0)
-      // The process ended while it wrote the file, so no record in it was accepted.
+      // The process ended during its first write to the file, so no record in the file was accepted.
       if (records === 0) await unlink(path)
       else batches.push(BatchFile.leftBehind(this, path, bytes, records))
     } catch (error) {
@@ -197,8 +202,8 @@ class DirectorySpool implements Spool, SpoolDirectory {
   }
 
   /**
-   * Moves records from the inbox to the spool. It renames files, so a record is always in exactly one of the two,
-   * even if the process ends at any point. Never throws.
+   * Moves records from the inbox to the spool. It renames files, so a record is always in exactly one of the two
+   * places, even if the process ends during the move. Never throws.
    */
   async #adopt(): Promise<SpoolContents> {
     const inbox = join(this.#path, INBOX)
@@ -207,8 +212,8 @@ class DirectorySpool implements Spool, SpoolDirectory {
       for (const names of (await listInbox(inbox)).flatMap((group) => this.#mergeable(group))) {
         if (!this.hasRoom) break
         this.requireLock()
-        // The number is taken before any await, because a record may be accepted meanwhile. If the merge fails, the
-        // next process merges the folder under the same number.
+        // Takes the number before any await, because `record` may take a number during an await. If the merge of the
+        // files fails, the next process merges them under the same number.
         const number = this.#nextNumber++
         const path = this.#pathOf(number)
         if (names.length === 1) await rename(join(inbox, names[0]!), path)
@@ -227,16 +232,16 @@ class DirectorySpool implements Spool, SpoolDirectory {
   }
 
   /**
-   * Returns the files to merge into one batch. If the disk has no room for a merge, each file becomes a batch of its
-   * own.
+   * Returns lists of file names. The files of each list are merged into one batch. If the disk has no room for a merge,
+   * each file becomes a batch of its own.
    */
   #mergeable({ names, bytes }: InboxGroup): string[][] {
     return this.reserve.restore(reserveFor(bytes, names.length)) ? [names] : names.map((name) => [name])
   }
 
   /**
-   * Merges the files of a folder into one batch, and removes the folder. If the batch file already exists, the batch
-   * contains all of these files.
+   * Merges the files of the folder `number`.parts into one batch file, and removes the folder. If the batch file
+   * already exists, it contains all records of the folder, and only the folder is removed.
    */
   async #merge(number: string, errors: TallystickError[]): Promise<void> {
     const path = join(this.#path, `${number}.ndjson`)
@@ -268,7 +273,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
     return batch
   }
 
-  /** Stores refused records. Calls are serialized, because lines of several batches would otherwise mix. */
+  /** Stores refused records. Calls run one after another, because otherwise lines of several batches would mix. */
   refuse(refused: readonly Refused[]): Promise<void> {
     return this.#refusals.do(() => this.#refuse(refused))
   }
@@ -299,7 +304,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
   }
 
   async close(): Promise<void> {
-    // Waits for adoptions, because one that is still under way would use file numbers of the next process.
+    // Waits for running adoptions. After `close`, another process may use the spool and take the same file numbers.
     await this.#adoptions.over
     await this.#handle?.close()
     this.#handle = null
@@ -361,6 +366,6 @@ async function removeUnfinished(path: string): Promise<void> {
   try {
     if (Date.now() - (await stat(path)).mtimeMs > UNFINISHED_MS) await unlink(path)
   } catch {
-    // Ignored: the file was renamed meanwhile.
+    // The error is ignored, because another process may have renamed or removed the file.
   }
 }

@@ -34,20 +34,29 @@ export type DeliveryEvents = {
   recovered(): void
 }
 
-/** A segment that was sent, the segments that remain, and the answer or the final error. */
+/**
+ * Result of sending a segment.
+ *
+ * - `segment`: the segment that was sent.
+ * - `others`: the segments that are still to be sent.
+ * - `answer`: the answer, or the error that says that the segment will never be accepted.
+ */
 type Sent = {
   readonly segment: Segment
   readonly others: readonly Segment[]
   readonly answer: Batch | ApiError | UnexpectedAnswerError
 }
 
-/** Maximum Retry-After that is obeyed, because the server may recover much sooner. */
+/**
+ * Maximum delay in ms that a Retry-After header can set. A longer delay is shortened, because the server may recover
+ * sooner.
+ */
 const RETRY_AFTER_MS_MAX = 60_000
 
 /**
- * Sends batches until every record is recorded or refused, however long that takes. A retry sends the same bytes with
- * the same key, so nothing is recorded twice. Each change of a batch is on disk before it is used. Only the signal
- * ends the delivery early.
+ * Sends batches until every record is recorded or refused. The number of retries is unlimited. A retry sends the same
+ * bytes with the same key, so nothing is recorded twice. Each change of a batch is stored in the spool before it is
+ * sent. Only the signal ends the delivery early.
  */
 export class Delivery {
   readonly #http: Transport
@@ -55,11 +64,13 @@ export class Delivery {
   readonly #limits: Limits
   readonly #timeoutMs: number | undefined
   readonly #events: DeliveryEvents
-  /** Resolves when the spool belongs to the key's agent. */
+  /** Resolves when the agent of the API key owns the spool. null before the first delivery. */
   #claimed: Promise<void> | null = null
-  /** Controllers of the waits for help of people. These waits end early only when `retryBlocked` is called. */
+  /** Controllers of waits after errors that only people can fix. `retryBlocked` ends these waits early. */
   readonly #blocked = new Set<AbortController>()
-  /** Number of records set aside since the last recorded one, because a proxy or firewall refused them. */
+  /**
+   * Number of records that were set aside since the last recorded segment, because a proxy or firewall refused them.
+   */
   #setAside = 0
   #isSizeReported = false
 
@@ -77,7 +88,10 @@ export class Delivery {
     this.#events = events
   }
 
-  /** Delivers one batch. `older`: deliveries of earlier batches, which may contain parents of this batch's records. */
+  /**
+   * Delivers one batch. `older` resolves when the deliveries of earlier batches have ended. These batches may contain
+   * parents of this batch's records.
+   */
   async deliver(batch: SpooledBatch, older: Promise<unknown>, signal: AbortSignal): Promise<void> {
     this.#claimed ??= this.#claim(signal)
     await this.#claimed
@@ -135,9 +149,9 @@ export class Delivery {
   }
 
   /**
-   * Sends the first segment. If the server answers `idempotency_key_reused`, sends the segment joined with the
-   * following segments of the same key. That request writes nothing new, because its key was used before. It is
-   * repeated after a crash.
+   * Sends the first segment. If the server answers `idempotency_key_reused`, the segment is joined with the following
+   * segments of the same key and sent again. The joined request writes nothing new, because its key was used before. So
+   * it is safe to send it again after a crash.
    */
   async #sendFirst(segments: readonly Segment[], signal: AbortSignal): Promise<Sent> {
     const [segment, ...others] = segments as [Segment, ...Segment[]]
@@ -152,7 +166,10 @@ export class Delivery {
     return { segment, others, answer }
   }
 
-  /** Returns the answer. Returns the error if the segment, as it is, will never be accepted. */
+  /**
+   * Sends the segment until there is an answer. Returns the answer, or the error if the segment will never be accepted
+   * in its current form.
+   */
   #send(segment: Segment, signal: AbortSignal): Promise<Sent['answer']> {
     const text = bodyOf(segment)
     const { idempotencyKey } = segment
@@ -174,8 +191,8 @@ export class Delivery {
   }
 
   /**
-   * Handles a segment that a proxy or firewall refused. Returns the segments that remain: its halves and the others,
-   * or only the others if the segment had a single record, which is then set aside.
+   * Handles a segment that a proxy or firewall refused. Splits a segment with several records into halves. Sets aside
+   * the record of a segment with a single record. Returns the segments that remain.
    */
   async #avoid(
     batch: SpooledBatch,
@@ -207,8 +224,8 @@ export class Delivery {
   }
 
   /**
-   * Reports that segments are sent in halves. It reports this only once, because a proxy with a size limit refuses
-   * every batch. A single refused record is reported separately.
+   * Reports the first segment that is sent in halves because of its size. Later segments are not reported, because a
+   * proxy with a size limit refuses every large batch. A record that is set aside is reported separately.
    */
   #report(segment: Segment, error: UnexpectedAnswerError): void {
     if (this.#isSizeReported || !isBySize(error)) return
@@ -218,8 +235,8 @@ export class Delivery {
   }
 
   /**
-   * Moves the refused records of the batch to the spool's list of refused records, where people can read them.
-   * Returns the segments that remain in the batch.
+   * Stores the refused records in the spool's list of refused records, where people can read them. Then replaces the
+   * batch's segments by `left`. Returns `left`.
    */
   async #takeOut(
     batch: SpooledBatch,
@@ -274,7 +291,7 @@ export class Delivery {
     }
   }
 
-  /** Ends the waits for help of people, because a caller flushes and the cause may be fixed by now. */
+  /** Ends all waits after errors that only people can fix. Called by a flush, because the cause may be fixed by now. */
   retryBlocked(): void {
     for (const mended of this.#blocked) mended.abort()
   }
@@ -290,8 +307,8 @@ function untilAborted(done: Promise<unknown>, signal: AbortSignal): Promise<unkn
 }
 
 /**
- * Returns the answer if it matches the segment. Throws UnexpectedAnswerError otherwise, because any server could
- * answer 201.
+ * Returns the answer if it matches the segment. Throws UnexpectedAnswerError otherwise, because a server that is not
+ * Tallystick may also answer 201.
  */
 export function verifyBatch(batch: Batch, { items, idempotencyKey }: Segment): Batch {
   const isBatch = typeof batch?.batch === 'string' && typeof batch.entry?.seq === 'number'
@@ -303,8 +320,8 @@ export function verifyBatch(batch: Batch, { items, idempotencyKey }: Segment): B
 }
 
 /**
- * Returns the answer if it names a ledger and an agent. Throws UnexpectedAnswerError otherwise, because the spool
- * would be bound to a wrong owner for good.
+ * Returns the answer if it names a ledger and an agent. Throws UnexpectedAnswerError otherwise, because a wrong owner
+ * would be stored in the spool for good.
  */
 function verifyLedger(ledger: GetLedgerAnswer): GetLedgerAnswer {
   if (typeof ledger?.id === 'string' && typeof ledger.key?.agent === 'string') return ledger

@@ -6,24 +6,24 @@ import { isRefusal } from './refusals.ts'
 import type { ForeignProblem, Segment } from './spool.ts'
 
 /*
- * Handles refusals of a proxy or firewall between a notarizer and its server. A proxy or firewall may refuse a
- * request for its content or its size.
+ * Handles refusals of a proxy or firewall between a notarizer and its server. A proxy or firewall may refuse a request
+ * for its content or its size.
  *
- * Halving finds the refused record. The refusal does not prove that the server never got the request, so each half
- * keeps the request's key:
+ * The segment is halved until the refused record is found. The refusal does not prove that the server never got the
+ * request. So each half keeps the key of the whole request (K), and there are three cases:
  *
- *     [abcd K]  refused   ->  [ab K] [cd K]     the same key: whether it was written is unknown
- *     [ab K]    recorded  ->  [cd L]            K was used for ab alone: the whole was never written
- *     [ab K]    `idempotency_key_reused`  ->  [abcd K]   the whole was written, and its answer was lost or replaced. If that is
- *                                             answered now, all are recorded. Otherwise nothing is sent again
+ * - `abcd` with K is refused. `ab` and then `cd` are sent with K. It is unknown whether K was used.
+ * - `ab` with K is recorded. So K was not used for `abcd`. `cd` gets a new key.
+ * - `ab` with K is answered `idempotency_key_reused`. So `abcd` was recorded, and its answer was lost or replaced.
+ *   `abcd` is sent again with K. If the server answers, all four are recorded. Otherwise none of them is sent again.
  */
 
-/** Statuses that request authentication, whatever the request contains. */
+/** HTTP statuses that request authentication. They do not depend on the content of the request. */
 const LOGINS: ReadonlySet<number> = new Set([401, 407, 511])
 const BY_SIZE: ReadonlySet<number> = new Set([413, 414, 431])
 /**
- * Attempts with a single record before the record is set aside. Each attempt includes a proof that other requests
- * pass.
+ * Number of attempts with a single record before the record is set aside. Each attempt also checks that a request
+ * without records reaches the server.
  */
 const ATTEMPTS_ALONE = 3
 /**
@@ -31,35 +31,31 @@ const ATTEMPTS_ALONE = 3
  * every request that contains a record.
  */
 export const SET_ASIDE_IN_A_ROW_MAX = 100
-/** Size of the largest batch's body in MB, with room for parents. */
+/** Size in MB of the largest request body, including space for parents. */
 const BODY_MB = 1.1
 
-/** Sends requests, and tests whether such requests pass at all. */
+/** Sends requests, and checks whether a harmless request reaches the server. */
 export type Sender = {
-  /** Throws the errors of `Transport.json`. */
+  /** Sends a segment and returns the answer. Throws the errors of `Transport.json`. */
   send(segment: Segment): Promise<Batch>
   /** Returns whether a harmless request of the same kind reaches the server. */
   passes(): Promise<boolean>
   pause(): Promise<void>
 }
 
-/**
- * Returns whether a proxy or firewall in front of the server refused the request, for its content, for its size, or
- * because it refuses every request.
- */
+/** Returns whether a proxy or firewall in front of the server refused the request. */
 export function isForeignRefusal(error: unknown): error is UnexpectedAnswerError {
   if (!(error instanceof UnexpectedAnswerError) || error.retryable || error.status === null) return false
   return error.status >= 400 && error.status < 600 && !LOGINS.has(error.status)
 }
 
-/** Returns whether the status means that the request is too large. */
 export function isBySize({ status }: UnexpectedAnswerError): boolean {
   return status !== null && BY_SIZE.has(status)
 }
 
 /**
- * Sends a segment. Returns the answer, or the error if this segment will never be accepted. Throws every other error,
- * and also throws if all requests are refused.
+ * Sends a segment. Returns the answer, or the error if this segment will never be accepted. Throws every other error.
+ * Throws also if requests without records are refused, because the segment is then not the cause.
  */
 export async function sendOrJudge(
   sender: Sender,
@@ -83,8 +79,8 @@ export async function sendOrJudge(
 const NO_RECORDS = '{"records":[]}'
 
 /**
- * Sends a batch without records. The server refuses such a batch, but a firewall has no reason to. Returns whether
- * the request reached the server.
+ * Sends a batch without records. The server refuses it, but a firewall has no reason to refuse it. Returns whether the
+ * request reached the server.
  */
 export async function passesWithoutRecords(http: Transport, options: CallOptions): Promise<boolean> {
   try {
@@ -117,8 +113,8 @@ export function halve({ idempotencyKey, items }: Segment): Segment[] {
 }
 
 /**
- * Joins the first segment with the next segment of the same key, which undoes a halving. Returns the joined segment
- * and the rest. Returns null if the next segment has another key.
+ * Joins the first segment with the next segment if both have the same key. This undoes a halving. Returns the joined
+ * segment and the remaining segments. Returns null if the next segment has another key.
  */
 export function rejoin(
   { idempotencyKey, items }: Segment,
@@ -129,7 +125,7 @@ export function rejoin(
   return [{ idempotencyKey, items: [...items, ...next.items] }, rest]
 }
 
-/** Gives a new key to each segment whose key is that of a recorded segment. */
+/** Gives a new key to each segment that has the key `recorded`, because a recorded segment has used this key. */
 export function renewKeys(
   segments: readonly Segment[],
   recorded: string,
@@ -141,7 +137,7 @@ export function renewKeys(
   )
 }
 
-/** Returns the error for `onError` which says that the segment is sent in halves. */
+/** Returns an error for `onError` with the message that the segment is sent in halves. */
 export function sentInHalves({ items }: Segment, error: UnexpectedAnswerError): UnexpectedAnswerError {
   const { status } = error
   return new UnexpectedAnswerError(
@@ -150,7 +146,10 @@ export function sentInHalves({ items }: Segment, error: UnexpectedAnswerError): 
   )
 }
 
-/** Returns the error for `onRefused` which says that the record is set aside. `bytes`: size of the record's request. */
+/**
+ * Returns an error for `onRefused` with the message that the record is set aside. `bytes` is the size of the record's
+ * request.
+ */
 export function setAside(bytes: number, error: UnexpectedAnswerError): UnexpectedAnswerError {
   const { status, nothingDone } = error
   return new UnexpectedAnswerError(
@@ -159,7 +158,10 @@ export function setAside(bytes: number, error: UnexpectedAnswerError): Unexpecte
   )
 }
 
-/** Returns the error for `onError` which says that records wait, because too many consecutive ones were set aside. */
+/**
+ * Returns an error for `onError` with the message that records wait, because too many consecutive records were refused.
+ * `records` is their number.
+ */
 export function waitsAfter(records: number, error: UnexpectedAnswerError): UnexpectedAnswerError {
   return new UnexpectedAnswerError(
     `something in front of the server refused ${records} records in a row, each sent alone: the others wait. What to do: ${adviceFor(error)}`,

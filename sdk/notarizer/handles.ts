@@ -2,12 +2,12 @@ import { type Item, withParent } from './items.ts'
 import type { Handles, RecordHandle, Segment } from './spool.ts'
 
 /**
- * Maximum number of handles that are remembered. The limit is needed because child records may never come. A handle
- * with its id takes about 100 bytes.
+ * Maximum number of handles that are remembered. The notarizer cannot know whether further child records will come, so
+ * without a limit the handles would fill the memory. A handle with its id takes about 100 bytes.
  */
 export const HANDLES_MAX = 10_000
 
-/** Stores handles in memory. The oldest are forgotten first. */
+/** Stores handles in memory. Forgets the oldest handles first. */
 export class MemoryHandles implements Handles {
   readonly ids = new Map<string, string>()
 
@@ -32,16 +32,16 @@ export class MemoryHandles implements Handles {
 }
 
 /**
- * Returns whether a record names a parent that is not in the segment. The parent's id must be known before the
- * segment is sent.
+ * Returns whether a record of the segment has a parent that is not an earlier record of the segment. The parent's id
+ * must be known before the segment is sent.
  */
 export function lacksParent(segment: Segment): boolean {
   return parentsElsewhere(segment).size > 0
 }
 
 /**
- * Returns the segment with the ids of parents from other segments in its texts. Store the result before sending it,
- * so that a retry after a crash is the same request.
+ * Returns the segment with the ids of parents from other segments added to its texts. A parent with an unknown id is
+ * left out. Store the result before you send it, so that a retry after a crash sends the same request.
  */
 export function withParentIds(segment: Segment, handles: Handles): Segment {
   const elsewhere = parentsElsewhere(segment)
@@ -57,15 +57,11 @@ export function withParentIds(segment: Segment, handles: Handles): Segment {
   return { ...segment, items }
 }
 
-/** Returns the request body of a segment. */
 export function bodyOf(segment: Segment): string {
   return `{"records":[${textsOf(segment).join(',')}]}`
 }
 
-/**
- * Returns the texts that are sent. A parent in the same segment is named by its position, which depends on the
- * segment alone.
- */
+/** Returns the texts to send. A parent in the same segment is named by its position in the segment. */
 function textsOf({ items }: Segment): string[] {
   const positions = new Map<string, number>()
   return items.map(({ text, handle, parentHandle }, i) => {

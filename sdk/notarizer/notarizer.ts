@@ -15,8 +15,8 @@ import { type WaitOptions, waitFor } from './wait.ts'
 /**
  * Records in batches, without waiting for the server. Made by `tallystick.notarizer()`.
  *
- * `record` returns at once. Accepted records are sent until the server has each of them exactly once, in the order of
- * `record`.
+ * `record` returns at once. The notarizer sends accepted records in the order of the calls of `record`, until the
+ * server has each of them exactly once.
  *
  * A batch is sent when it is full or `lingerMs` old. While one batch is under way, the next one fills. So a slower
  * server gets larger batches.
@@ -32,7 +32,9 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
   readonly #sealed: Pending[] = []
   readonly #underWay = new Map<Pending, Promise<void>>()
   #closing = false
-  /** True if the event loop has not run since a batch was sealed, because the caller's loop never waited. */
+  /**
+   * True from the moment a batch is sealed until the event loop runs. A caller's loop without `await` keeps it true.
+   */
   #mustYield = false
   #room: { readonly promise: Promise<void>; readonly resolve: () => void } | null = null
 
@@ -46,11 +48,11 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
   }
 
   /**
-   * Accepts a record. If it is in a spool, the record now survives the process. The caller may change the object
+   * Accepts a record. After the call, a record in a spool survives the process. The caller may change the object
    * afterwards.
    *
-   * Throws BufferFullError if there is no room, SpoolError if the spool cannot store the record, and UsageError if
-   * the record cannot be recorded without change. In these cases the record was not accepted.
+   * Throws BufferFullError if there is no room, SpoolError if the spool cannot store the record, and UsageError if the
+   * record cannot be recorded without change. In these cases the record was not accepted.
    */
   record<Name extends TypeName<Types> = 'generic/1'>(
     payload: PayloadOf<Types, Name>,
@@ -67,8 +69,8 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
   }
 
   /**
-   * Resolves when there is room for the next record. Await it before each record of a hot loop. A loop that does not
-   * await it ends in BufferFullError, and blocks sending.
+   * Resolves when there is room for the next record. Await it before each record of a busy loop. A loop that does not
+   * await it prevents the sending and ends with BufferFullError.
    */
   get ready(): Promise<void> {
     if (!this.#spool.hasRoom && !this.#stop.signal.aborted) {
@@ -82,8 +84,8 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
 
   /**
    * Resolves when every record so far was recorded, or was refused and reported. Rejects at once with an error that
-   * only people can fix, and with NotRecordedError after `timeoutMs`. After a rejection, accepted records stay in the
-   * notarizer and are still sent.
+   * only people can fix. Rejects with NotRecordedError after `timeoutMs`. After a rejection, accepted records stay in
+   * the notarizer and are still sent.
    */
   async flush(options: WaitOptions = {}): Promise<void> {
     if (this.#open !== null) this.#open.due = true
@@ -96,8 +98,8 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
   }
 
   /**
-   * Accepts no more records, and flushes. If the flush fails, records in a spool stay there for the next process, and
-   * records in memory are still sent while the process lives. Can be called again. Throws the errors of `flush`.
+   * Stops accepting records, and flushes. If the flush fails, records in a spool stay there for the next process.
+   * Records in memory are still sent while the process runs. Can be called again. Throws the errors of `flush`.
    */
   async close(options: WaitOptions = {}): Promise<void> {
     this.#closing = true
@@ -130,8 +132,8 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
   }
 
   /**
-   * Takes records that other processes put into the spool's inbox, as far as there is room. They are sent after all
-   * records that were accepted before. Returns the number of taken records.
+   * Takes records that other processes put into the spool's inbox, while there is room. They are sent after all records
+   * that were accepted before. Returns the number of taken records.
    */
   async adopt(): Promise<number> {
     if (this.#closing || !this.#spool.adopt) return 0
@@ -173,8 +175,7 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
     try {
       open.spooled.append(item, item.bytes)
     } catch (error) {
-      // Closes the file after a failed write. The write may have left bytes in the file, and no record may follow
-      // these bytes.
+      // Seals the batch, because the failed write may have left bytes in the file. No record may follow these bytes.
       this.#seal()
       throw error
     }
@@ -195,7 +196,7 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
     this.#mustYield = true
   }
 
-  /** Sends due batches, up to `inFlightMax` at a time. */
+  /** Starts sending batches that are sealed or due, while fewer than `inFlightMax` batches are under way. */
   #pump(): void {
     while (this.#underWay.size < this.#limits.inFlightMax && !this.#stop.signal.aborted) {
       if (this.#sealed.length === 0 && this.#open?.due) this.#sealOpen()
@@ -210,7 +211,7 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
     try {
       await this.#delivery.deliver(pending.spooled, older, this.#stop.signal)
     } catch (error) {
-      if (this.#stop.signal.aborted) return // the batch stays in the spool
+      if (this.#stop.signal.aborted) return // The notarizer was stopped. The batch stays in the spool.
       throw error
     }
     this.#underWay.delete(pending)

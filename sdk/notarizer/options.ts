@@ -5,7 +5,7 @@ import { ITEM_BYTES_MAX } from './items.ts'
 import type { Spool } from './spool.ts'
 
 export type NotarizerOptions = {
-  /** Where records wait. Default: in memory, where they are lost when the process ends. */
+  /** Storage for waiting records. Default: in memory, where they are lost when the process ends. */
   readonly spool?: Spool | undefined
   /** Maximum number of records in a batch, from 1 to 2000. Default: 1000. */
   readonly recordsPerBatchMax?: number | undefined
@@ -15,19 +15,25 @@ export type NotarizerOptions = {
    */
   readonly lingerMs?: number | undefined
   /**
-   * Batches under way at the same time. With more than 1, the ledger's order may differ from the order of `record`.
-   * Default: 1.
+   * Maximum number of batches under way at the same time. With more than 1, the ledger's order may differ from the
+   * order of `record`. Default: 1.
    */
   readonly inFlightMax?: number | undefined
-  /** Maximum number and size of waiting records without a spool. Default: 20,000 records and 32 MiB. */
+  /**
+   * `bufferedRecordsMax` and `bufferedBytesMax` limit the number and the size of waiting records in memory. Defaults:
+   * 20,000 records and 32 MiB.
+   */
   readonly bufferedRecordsMax?: number | undefined
   readonly bufferedBytesMax?: number | undefined
-  /** Delays before a retry. The number of retries is unlimited. Default: 100 and 10,000. */
+  /**
+   * `delayMsMin` and `delayMsMax` limit the delay in milliseconds before a retry. The number of retries is unlimited.
+   * Defaults: 100 and 10,000.
+   */
   readonly delayMsMin?: number | undefined
   readonly delayMsMax?: number | undefined
   /** Milliseconds before a retry after an error that only people can fix, such as a revoked key. Default: 30,000. */
   readonly blockedDelayMs?: number | undefined
-  /** Time limit of one attempt. */
+  /** Time limit of one attempt in milliseconds. */
   readonly timeoutMs?: number | undefined
   /** Called when records are in the ledger. With a spool, it may be called again for the same records after a crash. */
   readonly onRecorded?: ((batch: RecordedBatch) => unknown) | undefined
@@ -37,13 +43,13 @@ export type NotarizerOptions = {
    */
   readonly onRefused?: ((record: RefusedRecord, error: TallystickError) => unknown) | undefined
   /**
-   * Called for failed attempts. Every record stays stored and is sent again. `error.retryable`: true if the failure
-   * may end without help of people. Default: the first failure is written to the console.
+   * Called for failed attempts. Every record stays stored and is sent again. `error.retryable` is true if a later
+   * attempt may succeed without help of people. Default: the first failure is written to the console.
    */
   readonly onError?: ((error: TallystickError) => unknown) | undefined
 }
 
-/** `records` are in the order of `record`, each with its `tag`. */
+/** A batch that was recorded. `records` are in the order of `record`, each with its `tag`. */
 export type RecordedBatch = Pick<Batch, 'batch' | 'entry'> & {
   readonly records: readonly (Batch['records'][number] & { readonly tag?: string | undefined })[]
 }
@@ -71,7 +77,9 @@ export type NotarizerStats = {
   readonly recorded: number
   readonly refused: number
   readonly failures: number
-  /** The error that currently prevents the oldest batch from being recorded; null: no error prevents this. */
+  /**
+   * The error that currently prevents the notarizer from recording the oldest batch. null if there is no such error.
+   */
   readonly lastError: TallystickError | null
 }
 
@@ -84,10 +92,10 @@ type Numbers = Required<{
 /**
  * Default, minimum and maximum of each option.
  *
- * The default is one batch in flight, because it keeps the ledger in the order of `record`. With it, the notarizer
- * records 16,390 records/s, with or without a spool. That is 96 % of a plain load with one batch in flight (17,090),
- * and 67 % of a plain load with two (24,580), because server and Postgres wait for each other. With two batches in
- * flight it reaches 99 % of the latter, with a spool 83 % (docs/BENCHMARKS.md).
+ * By default one batch is in flight, because then the ledger has the order of `record`. The notarizer then records
+ * 16,390 records/s, with or without a spool. A plain load test records 17,090 records/s with one batch in flight and
+ * 24,580 with two: with one batch, server and Postgres wait for each other. With two batches in flight, the notarizer
+ * reaches 99 % of the plain load, and 83 % with a spool (docs/BENCHMARKS.md).
  */
 const NUMBERS: { readonly [Name in Exclude<keyof Numbers, 'timeoutMs'>]: readonly [number, number, number] } =
   {

@@ -4,8 +4,8 @@ import type { Limits } from './options.ts'
 import type { SpooledBatch } from './spool.ts'
 
 /**
- * Maximum size of a batch. The server accepts 4 MiB, but proxies often only 1 MiB. 1000 usual records have half of
- * this size.
+ * Maximum size of a batch in bytes. The server accepts 4 MiB, but many proxies only 1 MiB. 1000 typical records have
+ * half of this size.
  */
 const BATCH_BYTES_MAX = 1_000_000
 
@@ -16,7 +16,7 @@ export type Pending = {
   readonly settle: () => void
 }
 
-/** The batch that accepts records, until it is sent or full. */
+/** The batch to which records are added, until it is sent or full. */
 export type Open = Pending & {
   readonly types: Set<string>
   readonly parents: Set<string>
@@ -27,7 +27,6 @@ export type Open = Pending & {
   timer: ReturnType<typeof setTimeout>
 }
 
-/** Returns whether the batch has room for the item. */
 export function fits(open: Open, item: MeasuredItem, { recordsPerBatchMax }: Limits): boolean {
   return (
     open.records < recordsPerBatchMax &&

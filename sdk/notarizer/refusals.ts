@@ -3,10 +3,10 @@ import { makeIdempotencyKey } from '../idempotency-key.ts'
 import type { Item } from './items.ts'
 import type { Segment } from './spool.ts'
 
-/** Statuses about the body. The same body would be refused every time. */
+/** HTTP statuses that refuse the body. The server would refuse the same body every time. */
 const OF_THE_BODY = [400, 413, 422]
 
-/** Codes about the signer, its key or its clock. They are not caused by the records. */
+/** Error codes about the signer, its key or its clock. The records do not cause these errors. */
 const OF_THE_SIGNER: ReadonlySet<string> = new Set([
   'envelope_refused',
   'signing_key_refused',
@@ -15,24 +15,22 @@ const OF_THE_SIGNER: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Returns whether the server will never accept this request. All other errors may end after people have fixed their
- * cause.
+ * Returns whether the server will never accept this request. After any other error, the same request may succeed later.
  */
 export function isRefusal(error: unknown): error is ApiError {
   return error instanceof ApiError && OF_THE_BODY.includes(error.status) && !OF_THE_SIGNER.has(error.code)
 }
 
-/** `left`: segments that are still to be sent. */
+/** Result of splitting a segment. `left` are the segments that are still to be sent. */
 type Split = { readonly refused: readonly Item[]; readonly left: readonly Segment[] }
 
 /**
- * Splits the first segment of a batch, which was refused. Every resulting segment has fewer items, so the splitting
- * ends.
+ * Splits a refused segment, the first of its batch. Every resulting segment has fewer items, so the splitting ends.
  *
- * If the server names an item, that item is refused and the rest is sent again. If the rest is refused too (`again`),
- * it is halved, because one request for each bad record would send half a million records for 1000 bad ones. The most
- * common cause is an unknown type. All records of that type in the batch are refused together. If the server names no
- * item, halving finds it.
+ * If the server names an item, that item is refused and the other items are sent again. If that request is refused too
+ * (`again`), the other items are halved. Without halving, 1000 bad records would need one request each, with half a
+ * million records in total. The most common cause is an unknown type: then all records of that type are refused
+ * together. If the server names no item, the segment is halved until the bad item is found.
  */
 export function splitRefused(
   { idempotencyKey, items }: Segment,
@@ -40,10 +38,10 @@ export function splitRefused(
   error: ApiError,
   again: boolean,
 ): Split {
-  // The key has 128 random bits, and still it was used before. Either the spool was changed, or copied and used
-  // twice, or a larger request was written and its answer was replaced on the way (foreign-refusals.ts). It is
-  // unknown which of these records are in the ledger. With another key they might be recorded twice, so they are
-  // refused.
+  // The key has 128 random bits, but it was used before. There are three possible causes: the spool was changed, the
+  // spool was copied and used twice, or a larger request was written and its answer was replaced on the way
+  // (foreign-refusals.ts). It is unknown which of these records are in the ledger. With another key they might be
+  // recorded twice, so they are refused.
   if (error.code === 'idempotency_key_reused') {
     const [same, left] = partition(others, (other) => other.idempotencyKey === idempotencyKey)
     return { refused: [...items, ...same.flatMap((other) => other.items)], left }
@@ -66,7 +64,8 @@ function partition<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[
 }
 
 /**
- * Returns the index of the item that a problem names. Some problems name it only by `path`: `/records/7/occurredAt`.
+ * Returns the index of the item that a problem names, or null if it names no item. Some problems name the item only by
+ * `path`, such as `/records/7/occurredAt`.
  */
 function indexOf({ problem }: ApiError): number | null {
   const { index, path } = problem as { index?: unknown; path?: unknown }
@@ -79,7 +78,7 @@ function ofType({ code }: ApiError): boolean {
   return code === 'unknown_type' || code === 'not_notarizable'
 }
 
-/** Returns the beginning of the record's text, which is its type (items.ts). */
+/** Returns the beginning of the record's text, which contains its type (items.ts). */
 function typeOf({ text }: Item): string {
   return text.slice(0, text.indexOf(',"payload":'))
 }
@@ -89,7 +88,7 @@ function halves(items: readonly Item[]): Segment[] {
   return [...segments(items.slice(0, middle)), ...segments(items.slice(middle))]
 }
 
-/** Returns a segment with these items. Returns no segment if there are no items. */
+/** Returns a list with one segment of these items and a new key. Returns an empty list if there are no items. */
 function segments(items: readonly Item[]): Segment[] {
   return items.length === 0 ? [] : [{ idempotencyKey: makeIdempotencyKey(), items }]
 }

@@ -4,11 +4,15 @@ import type { DeliveryEvents } from './delivery.ts'
 import type { NotarizerOptions, NotarizerStats, RefusedRecord } from './options.ts'
 import type { Refused, Segment } from './spool.ts'
 
-/** Minimum time between two lines about refused records, because a faulty producer makes thousands of refusals. */
+/**
+ * Minimum time in ms between two console lines about refused records. A faulty producer can cause thousands of
+ * refusals.
+ */
 const REFUSED_LINES_MS = 10_000
 
 /**
- * Counts what happens to records, and calls the caller's callbacks. An error of a callback must not stop the sending.
+ * Counts recorded and refused records, and calls the caller's callbacks. An error of a callback must not stop the
+ * sending.
  */
 export class Reports implements DeliveryEvents {
   buffered = 0
@@ -17,14 +21,11 @@ export class Reports implements DeliveryEvents {
   #failures = 0
   #lastError: TallystickError | null = null
   #hasComplained = false
-  /** Refusals that were not written to the console yet. */
+  /** Number and newest error of refusals that were not written to the console yet. null if there are none. */
   #unreported: { count: number; latest: TallystickError } | null = null
   #reportedRefusedAtMs = Number.NEGATIVE_INFINITY
   readonly #callbacks: Pick<NotarizerOptions, 'onRecorded' | 'onRefused' | 'onError'>
-  /**
-   * Callbacks of callers that wait in `flush`. Without them, `flush` would wait forever if an error occurs that only
-   * people can fix.
-   */
+  /** Callbacks of waiting calls of `flush`. They let `flush` reject when an error occurs that only people can fix. */
   readonly #waiting = new Set<(error: TallystickError) => void>()
 
   constructor(told: Pick<NotarizerOptions, 'onRecorded' | 'onRefused' | 'onError'>) {
@@ -69,7 +70,7 @@ export class Reports implements DeliveryEvents {
       }
   }
 
-  /** Writes the refusals that were not written yet. */
+  /** Writes to the console the refusals that were not written yet. */
   end(): void {
     this.#reportRefused()
   }

@@ -11,7 +11,7 @@ export type Segment = { readonly idempotencyKey: string; readonly items: readonl
 /** Problem of a record that a proxy or firewall in front of the server refused. */
 export type ForeignProblem = Pick<Problem, 'type' | 'title' | 'status' | 'detail'>
 
-/** An item that will never be accepted, with the reason and the key of its request. */
+/** An item that the server will never accept, with the reason and the idempotency key of its request. */
 export type Refused = {
   readonly item: Item
   readonly problem: Problem | ForeignProblem
@@ -22,34 +22,34 @@ export type Refused = {
 export type SpoolOwner = { readonly ledger: string; readonly agent: string }
 
 /**
- * Stores records until they are recorded: in memory, or on a disk (`openSpool` of `@tallystick/sdk/spool`).
+ * Stores records until they are in the ledger: in memory, or on a disk (`openSpool` of `@tallystick/sdk/spool`).
  *
- * For a batch the calls are, in this order: `begin`, `append`, `seal`, `read`, possibly `replace`, and `remove`.
- * After `begin` or `append` has returned, the record MUST survive everything that the spool promises to survive. If
- * they throw, the record was not accepted.
+ * For a batch the calls are, in this order: `begin`, `append`, `seal`, `read`, possibly `replace`, and `remove`. When
+ * `begin` or `append` has returned, the record MUST be stored as durably as the spool promises. If they throw, the
+ * record was not accepted.
  */
 export type Spool = {
-  /** Ids of records whose handles other records name as parents. */
+  /** Maps handles of records to their ids, so that later records can name them as parents. */
   readonly handles: Handles
   /** True if the contents survive the process, so that another process may send them. */
   readonly isDurable: boolean
   /** True if an item of the largest size would be accepted. */
   readonly hasRoom: boolean
-  /** Current size of the contents. `bytesMax`: the limit. */
+  /** Current size of the contents in bytes. The limit is `bytesMax`. */
   readonly usedBytes: number
   readonly bytesMax: number
   /**
-   * Returns batches that earlier processes left, oldest first. Only the first call is allowed. `errors`: reasons why
-   * some batches could not be taken over.
+   * Returns the batches that earlier processes left, oldest first. `errors` contains one error for each batch that
+   * could not be read. Call it only once.
    */
   recover(): SpoolContents
   /**
-   * Takes batches of other processes from the inbox, oldest first, as far as there is room. Absent: the spool has no
+   * Takes batches of other processes from the inbox, oldest first, while there is room. Absent if the spool has no
    * inbox.
    */
   adopt?(): Promise<SpoolContents>
   /**
-   * Called before anything is sent. Rejects with SpoolError if the spool contains records of another owner. Absent:
+   * Called before anything is sent. Rejects with SpoolError if the spool contains records of another owner. Absent if
    * the spool can never contain such records.
    */
   claim?(owner: SpoolOwner): Promise<void>
@@ -65,12 +65,12 @@ export type SpoolContents = {
   readonly errors: readonly TallystickError[]
 }
 
-/** Ids of the newest HANDLES_MAX records with a handle. */
+/** Maps handles to the ids of their records. Stores the HANDLES_MAX newest handles. */
 export type Handles = {
   find(handle: string): string | undefined
   /**
-   * Stores handles with their ids. Called before the batch is removed. If the process crashes before that, the batch
-   * is sent again and gets the same ids.
+   * Stores handles with their ids. Called before the batch is removed. If the process crashes before this call, the
+   * next process sends the batch again and gets the same ids.
    */
   keep(found: readonly RecordHandle[]): Promise<void>
 }

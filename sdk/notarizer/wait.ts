@@ -10,8 +10,8 @@ export type WaitOptions = {
 const WAIT_MS_DEFAULT = 60_000
 
 /**
- * Resolves when `all` resolves. Rejects with the signal's reason, with NotRecordedError after `timeoutMs`, or with an
- * error that only people can fix.
+ * Resolves when `all` resolves. Rejects with the signal's reason, with NotRecordedError after `timeoutMs`, or with the
+ * first error that only people can fix.
  */
 export async function waitFor(
   all: Promise<unknown>,

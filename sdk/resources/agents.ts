@@ -3,7 +3,7 @@ import { operations } from '../generated/operations.ts'
 import type { Listing } from '../http/listing.ts'
 import type { CallOptions, Transport, WriteOptions } from '../http/transport.ts'
 
-/** Result of `signer.registration(…)`. With `required`, the agent must sign everything from then on. */
+/** Request that `signer.registration(…)` returns. With `required`, the agent must sign all its later entries. */
 export type SigningKeyRequest = api.PostAgentsByIdSigningKeysBody
 
 export type AgentsQuery = Omit<api.GetAgentsQuery, 'cursor'>
@@ -55,8 +55,8 @@ export class Agents {
   }
 
   /**
-   * Revokes a signing key for good: `POST /v1/agents/{id}/signing-keys/{kid}/revoke`. The key can sign nothing from
-   * then on.
+   * Revokes a signing key for good: `POST /v1/agents/{id}/signing-keys/{kid}/revoke`. After that, the server refuses
+   * the key's signatures.
    */
   revokeSigningKey(id: string, kid: string, options?: WriteOptions): Promise<api.SigningKey> {
     return this.#http.json(operations.postAgentsByIdSigningKeysByKidRevoke, {

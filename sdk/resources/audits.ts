@@ -15,8 +15,8 @@ export type AuditRunOptions = CallOptions & {
 }
 
 /**
- * Verifications of the whole ledger by the server's worker. The server reports about itself here. Use `verify` to
- * check a ledger without trusting the server.
+ * Audits, in which the server's worker verifies the whole ledger. Their results are the server's own report. Use
+ * `verify` to check a ledger without trusting the server.
  */
 export class Audits {
   readonly #http: Transport
@@ -43,8 +43,8 @@ export class Audits {
   /**
    * Starts an audit and waits until it ends, without a time limit. `signal` stops the wait.
    *
-   * `ok` of the result says whether the ledger verifies. It is null if `state` is `failed`, which means that the
-   * ledger could not be read.
+   * The result's `ok` is true if the ledger verifies. It is null if `state` is `failed`, which means that the ledger
+   * could not be read.
    */
   async run({ onProgress, ...options }: AuditRunOptions = {}): Promise<api.Audit> {
     let audit = await this.start(options)

@@ -3,7 +3,7 @@ import { operations } from '../generated/operations.ts'
 import type { Transport, WriteOptions } from '../http/transport.ts'
 import type { PayloadOf, TypeMap, TypeName } from '../typed.ts'
 
-/** Record of a batch. Its payload has the type that `type` names. */
+/** Record of a batch. `payload` must match the record type in `type`. */
 export type BatchItem<
   Types extends TypeMap,
   Name extends TypeName<Types> = TypeName<Types>,
@@ -25,8 +25,8 @@ export class Batches<Types extends TypeMap> {
   }
 
   /**
-   * Records all items, or none if one is refused: `POST /v1/records/batch`. The records of the result are in the
-   * order of the items.
+   * Records all items: `POST /v1/records/batch`. If one item is refused, no item is recorded. The records of the result
+   * are in the order of the items.
    */
   notarize(records: readonly BatchItem<Types>[], options?: WriteOptions): Promise<Batch> {
     return this.#http.json(operations.postRecordsBatch, { body: { records }, options })

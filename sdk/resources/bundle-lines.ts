@@ -25,8 +25,8 @@ export type BundleRequest = CallOptions & {
 export type Document = api.EntryLine['documents'][number]
 export type Signer = NonNullable<api.EntryLine['signer']>
 /**
- * `foundation`: seqs of the ledger's definition, its key rotations, entries about agents' keys, and a registration
- * policy.
+ * Tree of the bundle's checkpoint. `foundation` contains the seqs of the ledger's definition, of its key rotations, of
+ * entries about agents' keys, and of a registration policy.
  */
 export type Tree = {
   readonly ledger: string
@@ -34,18 +34,18 @@ export type Tree = {
   readonly checkpoint: string
   readonly keys: readonly EntryProof['keys'][number][]
   readonly foundation: readonly number[]
-  /** Keys of agents. The key of the map is the kid. */
+  /** Maps the kid of an agent's key to the key. */
   readonly signers: ReadonlyMap<string, Signer>
 }
 
 /**
- * Returns the selected records of an entry.
+ * Returns the selected records of an entry:
  *
- * - null: the entry is about one record, which is selected.
- * - An array: ids of the selected records of a batch.
- * - undefined: nothing of the entry is selected.
+ * - null if the entry is about one record, which is selected.
+ * - An array with the ids of the selected records of a batch.
+ * - undefined if the filter selects nothing of the entry.
  *
- * `gated`: ids of the gated records selected so far. The function adds to this set.
+ * `gated` contains the ids of the gated records selected so far. The function adds to this set.
  */
 export function selectedOf(
   { kind, envelope, items }: api.EntryLine,
@@ -75,8 +75,8 @@ export function selectedOf(
 }
 
 /**
- * Parses an envelope without verifying it, because the verification code would double an application's bundle.
- * Readers of the bundle verify the envelope.
+ * Parses an envelope without verifying it. Readers of the bundle verify the envelope. Verification here would double
+ * the size of an application's JavaScript bundle.
  */
 export function openEnvelope(envelope: string) {
   const read = readUsualEnvelope(fromBase64(envelope))
@@ -108,7 +108,10 @@ export function headLine(
   })
 }
 
-/** Returns the line without its chain hash, because nothing in a bundle signs that hash. */
+/**
+ * Returns the entry's line for the bundle. Removes the chain hash, because nothing in a bundle signs it. Removes the
+ * contents of the documents if `documents` is false. Throws UsageError if the API key may not read a document.
+ */
 export function shownLine({ chain: _, ...line }: api.EntryLine, { documents = true }: BundleRequest) {
   if (!documents) return { ...line, documents: line.documents.map(withoutContent) }
   const withheld = line.documents.find(({ salt, erasedBy }) => salt === null && erasedBy === null)
@@ -121,7 +124,7 @@ function withoutContent({ subject, digest, erasedBy }: Document): Document {
   return { subject, digest, salt: null, document: null, erasedBy }
 }
 
-/** Returns the document of a batch record, in the form that it has in a line of the whole batch. */
+/** Returns the document of a single batch record, in the same form as in the line of the whole batch. */
 export function documentOf({ id, digest, salt, payload, references, erasure }: api.LedgerRecord): Document {
   const document = { subject: id, digest, salt, document: payload, erasedBy: erasure?.seq ?? null }
   return { ...document, ...(references !== null && { references }) }

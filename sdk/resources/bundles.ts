@@ -24,28 +24,31 @@ import type { Entries, EntryProof } from './entries.ts'
 import type { Records } from './records.ts'
 import type { Statements } from './statements.ts'
 
-/** Maximum number of records of a run. Each record takes three requests. */
+/** Maximum number of records of a run. Reading one record takes three requests. */
 export const RUN_RECORDS_MAX = 10_000
 /** Maximum number of a ledger's keys in a bundle. */
 const KEYS_MAX = 1_024
-/** Maximum number of proofs that are read to find each key. A binary search in 2^53 entries takes 53 steps. */
+/**
+ * Maximum number of proofs that are read to find each key. A binary search in 2^53 entries takes 53 steps, with at most
+ * two proofs for each step.
+ */
 const PROOFS_PER_KEY_MAX = 128
 /** Maximum number of agents' keys in a bundle. An agent has at most 256 keys. */
 const SIGNING_KEYS_MAX = 65_536
 /**
- * Number of parallel requests. A server allows a ledger four open streams of entries, and refuses further ones for a
- * second.
+ * Number of parallel requests. A server allows at most four open streams of entries for each ledger. It refuses further
+ * streams for a second.
  */
 const CONCURRENCY = 4
 
 type Line = { readonly [member: string]: unknown }
 /**
- * Entries of a selection. The key is the seq. null: the whole entry is shown. An array: ids of the batch's records to
- * show.
+ * Entries of a selection. `shown` maps an entry's seq to the ids of the batch's records that the bundle shows, or to
+ * null if it shows the whole entry.
  */
 type Plan = {
   readonly shown: Map<number, string[] | null>
-  /** Agents that signed one of the entries themselves. */
+  /** Agents that signed one of the entries with their own key. */
   readonly agents: Set<string>
 }
 
@@ -97,9 +100,9 @@ export class Bundles {
   }
 
   /**
-   * Yields a selection: the records of the entries `from` to `to` that match the filter, with their entries in this
-   * range. It takes one request per entry, and two per record of a batch. Throws UsageError for an invalid range or
-   * an empty filter.
+   * Yields a bundle of the records that match the filter and were recorded or created in the range `from` to `to`. It
+   * contains their entries in this range. It takes one request per entry, and two per record of a batch. Throws
+   * UsageError for an invalid range or an empty filter.
    */
   async *filter(wanted: BundleFilter, request: BundleRequest = {}): AsyncGenerator<string, void, undefined> {
     const { from, to, ...filter } = wanted
@@ -225,7 +228,7 @@ export class Bundles {
     for (let i = 0; i < seqs.length || ahead.length > 0; ) {
       for (; i < seqs.length && ahead.length < CONCURRENCY; i++) {
         const line = this.#provedLine(seqs[i]!, shown.get(seqs[i]!) ?? null, tree, request)
-        // A rejection is ignored here, because the promise is awaited below, in order.
+        // Prevents an unhandled rejection. The promise is awaited below, in order.
         line.catch(() => {})
         ahead.push(line)
       }
@@ -247,7 +250,7 @@ export class Bundles {
     const query = { size: tree.size }
     const proofs: EntryProof[] = []
     const documents: Document[] = []
-    // Sorted, because records of a batch are in the order of their ids.
+    // The ids are sorted, because a batch contains its records in the order of their ids.
     for (const id of ids.toSorted()) {
       const [proof, record] = await Promise.all([
         this.#records.proof(id, query, callOf(request)),
@@ -268,9 +271,12 @@ export class Bundles {
   }
 
   /**
-   * Returns what the range needs from outside: agents that signed in the range or whose keys its entries are about,
-   * and leaf hashes of the policies that registered its statements. Throws UsageError for a range that begins or ends
-   * between a statement and the entry that registers the statement.
+   * Returns what the bundle needs from outside of the range:
+   *
+   * - `agents`: agents that signed entries of the range, and agents about whose keys the range has entries.
+   * - `policies`: leaf hashes of the policies by which the statements of the range were registered.
+   *
+   * Throws UsageError if the range begins or ends between a statement and the entry that registers the statement.
    */
   async #needsOf(from: number, to: number, request: BundleRequest) {
     const agents = new Set<string>()
@@ -290,8 +296,8 @@ export class Bundles {
   }
 
   /**
-   * Returns the seq of the current policy, if the policy precedes the range and statements of the range need it.
-   * Earlier policies are not searched for.
+   * Returns a list with the seq of the current policy if statements of the range need this policy and it was set before
+   * the range. Returns an empty list otherwise. Earlier policies are not searched for.
    */
   async #policiesBefore(
     from: number,
@@ -304,8 +310,8 @@ export class Bundles {
   }
 
   /**
-   * Returns the agents' keys and the entries that register or revoke these keys. All are needed, because each key
-   * except the first depends on the earlier ones.
+   * Returns all keys of the agents, and the seqs of the entries that register or revoke these keys. Each key except an
+   * agent's first one depends on earlier keys.
    */
   async #keysOf(agents: Iterable<string>, size: number, request: BundleRequest) {
     const seqs: number[] = []
@@ -325,15 +331,18 @@ export class Bundles {
     return this.#entries.stream({ ...callOf(request), after: from - 1, limit: end - from })
   }
 
-  /** Returns the first entry from `from` and before `end` that the server signed; null: there is no such entry. */
+  /**
+   * Returns the seq of the first entry between `from` (inclusive) and `end` (exclusive) that the server signed. Returns
+   * null if there is no such entry.
+   */
   async #nextOfServer(from: number, end: number, request: BundleRequest): Promise<number | null> {
     for await (const line of this.#stream(from, end, request)) if (isOfServer(line)) return line.seq
     return null
   }
 
   /**
-   * Returns the last entry before `end` that the server signed. There is one, because the server always signs a
-   * ledger's first entry.
+   * Returns the seq of the last entry before `end` that the server signed. Such an entry always exists, because the
+   * server signs the first entry of each ledger.
    */
   async #lastOfServer(end: number, request: BundleRequest): Promise<number> {
     for (let span = 1; ; span *= 2) {
@@ -350,8 +359,8 @@ export class Bundles {
   }
 
   /**
-   * Returns the tree of a proof with its foundation: the ledger's definition, its key rotations (each the last entry
-   * under a key), entries about the agents' keys, and `more`.
+   * Returns the tree of a proof with its foundation. The foundation contains the seqs of these entries: the ledger's
+   * definition, the last entry under each replaced key, the entries about the agents' keys, and `more`.
    */
   async #readTree(
     { treeSize, checkpoint }: EntryProof,
@@ -367,7 +376,8 @@ export class Bundles {
       } = await this.#prove(seq, { size: treeSize }, request)
       if (!key) throw wrongServer('the server answered with a proof without a key')
       keys.set(key.kid, key)
-      // The number of proofs is limited, because a step towards a rotation takes only two.
+      // The number of proofs is limited, because a wrong server could make the search endless. An honest server needs
+      // at most two proofs for each step.
       if (keys.size > KEYS_MAX || ++asked > PROOFS_PER_KEY_MAX * keys.size)
         throw wrongServer('the server answered with keys in an impossible order')
       return key.kid
@@ -396,7 +406,10 @@ function defined(members: object): object {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 }
 
-/** Returns whether the server signed the entry. Only proofs of such entries show which key the ledger had. */
+/**
+ * Returns whether the server signed the entry. The proof of such an entry shows which key the ledger had at the time of
+ * the entry.
+ */
 function isOfServer({ kind, signer }: api.EntryLine): boolean {
   return signer === undefined && kind !== 'statement'
 }

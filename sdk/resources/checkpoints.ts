@@ -12,8 +12,8 @@ export type ConsistencyProof = api.GetCheckpointsConsistencyAnswer
 const NOTE = 'text/plain'
 
 /**
- * Checkpoints: signed notes about the ledger's size and tree. If you store a checkpoint elsewhere, no entry that it
- * covers can change unnoticed.
+ * Checkpoints: signed notes about the ledger's size and tree. A checkpoint that you store elsewhere reveals any later
+ * change of the entries that it covers.
  */
 export class Checkpoints {
   readonly #http: Transport
@@ -24,7 +24,7 @@ export class Checkpoints {
 
   /**
    * Returns the newest note: `GET /v1/checkpoints/latest`. With `cosignatures`, returns the newest note with at least
-   * this many cosignatures. Returns null if there is no such note; in its first seconds a ledger has no checkpoint.
+   * this many cosignatures. Returns null if there is no such note. A new ledger has no checkpoint in its first seconds.
    */
   async latest(query: api.GetCheckpointsLatestQuery = {}, options?: CallOptions): Promise<string | null> {
     try {
@@ -61,8 +61,8 @@ export class Checkpoints {
   }
 
   /**
-   * Like `consistency`, as a COSE receipt for `verify.consistencyReceipt`: `GET /v1/checkpoints/consistency/receipt`.
-   * `to`: size of a published checkpoint. Default: the newest.
+   * Like `consistency`, but returns a COSE receipt for `verify.consistencyReceipt`: `GET
+   * /v1/checkpoints/consistency/receipt`. `to` is the size of a published checkpoint. Default: the newest checkpoint.
    */
   consistencyReceipt(from: number, to?: number, options?: CallOptions): Promise<Uint8Array> {
     return this.#http.bytes(operations.getCheckpointsConsistencyReceipt, COSE, {

@@ -14,7 +14,10 @@ export type EntryStreamOptions = CallOptions & {
   readonly after?: number | undefined
   /** Maximum number of entries. Default: all entries. */
   readonly limit?: number | undefined
-  /** True: at the head, the stream waits for new entries until `signal` aborts. Default: the stream ends there. */
+  /**
+   * If true, the stream waits for new entries at the end of the ledger, until `signal` aborts. Default: the stream ends
+   * there.
+   */
   readonly follow?: boolean | undefined
 }
 
@@ -34,9 +37,9 @@ export class Entries {
   /**
    * Streams entries in order, each once: `GET /v1/entries`.
    *
-   * After a lost connection the stream resumes after the last entry. `retriesMax` limits consecutive failures.
-   * Nothing is verified here; `verify` checks entries. Throws UsageError for invalid options, and the last error when
-   * no retries are left.
+   * After a lost connection the stream resumes after the last entry that it yielded. `retriesMax` limits the number of
+   * consecutive failures. Nothing is verified here; `verify` checks entries. Throws UsageError for invalid options, and
+   * the last error when no retries are left.
    */
   async *stream({
     after = -1,
@@ -68,13 +71,13 @@ export class Entries {
     }
   }
 
-  /** Reads the entries of one answer. */
+  /** Yields the entries of one answer. */
   async *#read(from: number, end: number, options: CallOptions): AsyncGenerator<api.EntryLine> {
     const query = {
       after: from === 0 ? undefined : from - 1,
       limit: Number.isFinite(end) ? end - from : undefined,
     }
-    // Not retried here, because `stream` retries.
+    // `stream` does the retries.
     const once = { ...options, retriesMax: 0 }
     const lines = await this.#http.stream(operations.getEntries, NDJSON, { query, options: once })
     let seq = from
@@ -90,8 +93,8 @@ export class Entries {
 
   /**
    * Returns the seq of the first of `size` entries that was recorded at `ms` (milliseconds since 1970) or later.
-   * Returns `size` if there is no such entry. Reads about log2(size) entries. Clocks of servers may differ by a
-   * minute, so entries near `ms` may be on either side.
+   * Returns `size` if there is no such entry. Reads about log2(size) entries. The clocks of servers may differ by a
+   * minute, so entries near `ms` may be on the wrong side of the result.
    */
   async firstSince(ms: number, size: number, options: CallOptions = {}): Promise<number> {
     let [low, high] = [0, size]
@@ -114,7 +117,7 @@ export class Entries {
     return this.#http.json(operations.getEntriesBySeqProof, { params: { seq }, query, options })
   }
 
-  /** Like `records.receipt`, but the entry is named by its seq: `GET /v1/entries/{seq}/receipt`. */
+  /** Returns a COSE receipt like `records.receipt`, but names the entry by its seq: `GET /v1/entries/{seq}/receipt`. */
   receipt(
     seq: number,
     query: api.GetEntriesBySeqReceiptQuery = {},
@@ -147,17 +150,17 @@ export class Exports {
   }
 
   /**
-   * Records who exports what, before the export is read: `POST /v1/exports`. The command line calls this; an export
+   * Records who exports what, before the export is read: `POST /v1/exports`. The command line does this. An export
    * without this call leaves no entry. Throws at once if the ledger accepts no entries. Such a ledger can still be
-   * exported.
+   * exported without this call.
    */
   announce(request: ExportRequest, options?: CallOptions): Promise<api.PostExportsAnswer> {
     return this.#http.json(operations.postExports, { body: request, options, unretried: ['ledger_moving'] })
   }
 
   /**
-   * Streams the export as NDJSON (docs/formats/export.md): `GET /v1/export`. An export that breaks ends with an
-   * error, and must be started again.
+   * Streams the export as NDJSON (docs/formats/export.md): `GET /v1/export`. If the connection breaks, the stream ends
+   * with an error, and the export must be started again.
    */
   async stream(options?: CallOptions): Promise<ReadableStream<Uint8Array>> {
     const stream = await this.#http.stream(operations.getExport, NDJSON, { options })

@@ -9,13 +9,13 @@ import type { CallOptions, Transport } from '../http/transport.ts'
 
 export type LedgerEventType = api.LedgerEvent['type']
 export type EventPage = api.GetEventsAnswer
-/** `cursor`: value for `after` with which a stream continues after this event. */
+/** An event of `tail`. Pass `cursor` as `after` to continue a stream after this event. */
 export type TailedEvent = api.LedgerEvent & { readonly cursor: string }
 
 /** Selects events. Default: all events. */
 export type EventFilter = {
   readonly events?: readonly LedgerEventType[] | undefined
-  /** Record types: `name/version`, or a name for all of its versions. */
+  /** Record types. `name/version` selects one version, a name alone selects all versions. */
   readonly types?: readonly string[] | undefined
 }
 
@@ -23,21 +23,21 @@ export type EventsQuery = EventFilter & { readonly limit?: number | undefined }
 export type EventPageQuery = EventsQuery & {
   /** `nextCursor` of a page, or `cursor` of a tailed event. */
   readonly cursor?: string | undefined
-  /** Where to begin if there is no cursor. Default: the beginning. */
+  /** Position at which to begin if there is no cursor. Default: the beginning. */
   readonly from?: 'beginning' | 'end' | undefined
 }
 export type TailOptions = CallOptions &
   EventFilter & {
     /** Cursor after which the stream begins. */
     readonly after?: string | undefined
-    /** Where to begin if there is no cursor. Default: events from now on. */
+    /** Position at which to begin if there is no cursor. Default: the end, so that only new events are streamed. */
     readonly from?: 'beginning' | 'end' | undefined
   }
 
 const EVENT_STREAM = 'text/event-stream'
-/** Maximum silence of a stream. It is three times the longest silence of a working server. */
+/** Maximum time in ms without data on a stream. A working server sends data at least every third of this time. */
 const SILENCE_MS_MAX = 45_000
-/** Maximum length of an event. No event of a server is so long. */
+/** Maximum length of an event in characters. A server's events are always shorter. */
 const EVENT_CHARS_MAX = 16 * 1024 * 1024
 const RETRY_MS_DEFAULT = 1_000
 const RETRY_MS_MAX = 60_000
@@ -51,12 +51,15 @@ export class Events {
     this.#http = http
   }
 
-  /** Returns one page: `GET /v1/events`. Continue with `nextCursor`: at once if `more` is true, otherwise later. */
+  /**
+   * Returns one page: `GET /v1/events`. Read the next page with `nextCursor`: at once if `more` is true, otherwise
+   * later.
+   */
   page({ events, types, ...place }: EventPageQuery = {}, options?: CallOptions): Promise<EventPage> {
     return this.#http.json(operations.getEvents, { query: { ...filter(events, types), ...place }, options })
   }
 
-  /** Lists all current events from the beginning: `GET /v1/events`. */
+  /** Lists all existing events from the beginning: `GET /v1/events`. */
   list(query: EventsQuery = {}, options?: CallOptions): Listing<api.LedgerEvent> {
     return new Listing(async (cursor) => {
       const { data, nextCursor, more } = await this.page({ ...query, cursor }, options)
@@ -67,9 +70,10 @@ export class Events {
   /**
    * Streams events as they come, in order, each once: `GET /v1/events`.
    *
-   * Ends only when `signal` aborts, with the signal's reason. After a lost connection or a restart of the server, the
-   * stream resumes after the last event. The number of retries is unlimited, unless `retriesMax` limits consecutive
-   * failures. Throws if it cannot succeed, for example because the key was revoked or the server was never reachable.
+   * Ends only when `signal` aborts, and then throws the signal's reason. After a lost connection or a restart of the
+   * server, the stream resumes after the last event. The number of retries is unlimited, unless `retriesMax` limits
+   * consecutive failures. Throws if it cannot succeed, for example because the key was revoked or the server was never
+   * reachable.
    */
   async *tail({
     after,
@@ -92,8 +96,8 @@ export class Events {
         let pieces = 0
         for await (const piece of bytesOf(stream)) {
           for (const event of parsed(parser, piece)) yield parseEvent(event)
-          // The first chunk does not count as progress: every connection has it, and it only says where the stream
-          // begins.
+          // The first chunk is no progress. Every connection gets it, and it contains only the position where the
+          // stream begins.
           if (++pieces > 1) retries.reset()
           cursor = parser.lastEventId || cursor
           retryMs = Math.min(parser.retryMs ?? retryMs, RETRY_MS_MAX)
@@ -102,13 +106,13 @@ export class Events {
         await retries.before(error)
         continue
       }
-      // The server ended the stream, because it closes or because it distributes its clients again.
+      // The server ended the stream, because it shuts down or because it distributes its clients over servers again.
       await sleep(retryMs * (0.5 + Math.random() / 2), options.signal)
     }
   }
 
   #open(query: object, options: CallOptions): Promise<ReadableStream<Uint8Array>> {
-    // Not retried here, because `tail` retries.
+    // `tail` does the retries.
     const once = { timeoutMs: SILENCE_MS_MAX, ...options, retriesMax: 0 }
     return this.#http.stream(operations.getEvents, EVENT_STREAM, { query, options: once })
   }

@@ -15,7 +15,10 @@ export class Health {
     return this.#http.json(operations.getLivez, { options: { retriesMax: 0, ...options } })
   }
 
-  /** Resolves if the server reaches a database of a known version: `GET /readyz`. Throws UnavailableError otherwise. */
+  /**
+   * Resolves if the server can reach its database, and the database has a version that the server knows: `GET /readyz`.
+   * Throws UnavailableError otherwise.
+   */
   ready(options?: CallOptions): Promise<api.GetReadyzAnswer> {
     return this.#http.json(operations.getReadyz, { options: { retriesMax: 0, ...options } })
   }

@@ -17,8 +17,8 @@ export class Keys {
   }
 
   /**
-   * Makes a key: `POST /v1/keys`. Throws SecretLostError if the first answer was lost and the call was repeated.
-   * `rotate` then makes another secret for the key.
+   * Makes a key: `POST /v1/keys`. Throws SecretLostError if the first answer was lost and the call was repeated. In
+   * this case, call `rotate` to make another secret for the key.
    */
   async create(request: api.PostKeysBody, options?: WriteOptions): Promise<KeyWithSecret> {
     const made = await this.#http.json<api.PostKeysAnswer>(operations.postKeys, { body: request, options })
@@ -49,9 +49,9 @@ export class Keys {
   }
 
   /**
-   * Revokes a key for good: `POST /v1/keys/{id}/revoke`. Every server refuses the key within 5 s. With `alsoMade`,
-   * the keys that it made are revoked too, and the keys that those made. A call revokes at most 100 keys, so call
-   * again while `hasMore` is true.
+   * Revokes a key for good: `POST /v1/keys/{id}/revoke`. Every server refuses the key within 5 s. With `alsoMade`, the
+   * call also revokes all keys that were made with this key, directly or through other keys. A call revokes at most 100
+   * keys, so call again while `hasMore` is true.
    */
   revoke(
     id: string,
@@ -61,7 +61,7 @@ export class Keys {
     return this.#http.json(operations.postKeysByIdRevoke, { params: { id }, body: request, options })
   }
 
-  /** Sets or removes (null) the key's rate limit: `PUT /v1/keys/{id}/rate-limit`. */
+  /** Sets the key's rate limit, or removes it if the value is null: `PUT /v1/keys/{id}/rate-limit`. */
   setRateLimit(
     id: string,
     rateLimit: api.RateLimit | null,
@@ -71,8 +71,8 @@ export class Keys {
   }
 
   /**
-   * Sets which spans and logs the key accepts, and whether their content is stored: `PUT /v1/keys/{id}/otlp`. null
-   * sets the default.
+   * Sets which spans and logs the key accepts, and whether their content is stored: `PUT /v1/keys/{id}/otlp`. The value
+   * null sets the default.
    */
   setOtlp(
     id: string,

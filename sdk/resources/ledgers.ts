@@ -20,7 +20,7 @@ export class OwnLedger {
   }
 }
 
-/** Ledgers of the server, for its operator. The operator cannot read their contents. */
+/** Ledgers of the server, for its operator. The operator cannot read the ledgers' contents. */
 export class Ledgers {
   readonly #http: Transport
 
@@ -30,7 +30,8 @@ export class Ledgers {
 
   /**
    * Makes a ledger with its first agent and a key with all scopes: `POST /v1/ledgers`. The secret is returned only
-   * once. After a lost answer the call is not retried, because each call makes a ledger. Check the list then.
+   * once. The call is not retried after a lost answer, because each call makes a ledger. In this case, look for the new
+   * ledger in the list.
    */
   create(request: api.PostLedgersBody, options?: CallOptions): Promise<NewLedger> {
     return this.#http.json(operations.postLedgers, { body: request, options })
@@ -68,7 +69,10 @@ export class Ledgers {
     return this.#http.json(operations.postLedgersByIdKeys, { params: { id }, body: request, options })
   }
 
-  /** Sets or removes (null) the limit for all keys of the ledger together: `PUT /v1/ledgers/{id}/rate-limit`. */
+  /**
+   * Sets the common limit for all keys of the ledger, or removes it if the value is null: `PUT
+   * /v1/ledgers/{id}/rate-limit`.
+   */
   setRateLimit(
     id: string,
     rateLimit: api.RateLimit | null,
@@ -82,8 +86,8 @@ export class Ledgers {
   }
 
   /**
-   * Sets who may read the ledger's tiles, which contain all entries: `PUT /v1/ledgers/{id}/tiles`. `public`: anybody.
-   * `key`: callers with one of its API keys.
+   * Sets who may read the ledger's tiles, which contain all entries: `PUT /v1/ledgers/{id}/tiles`. `public` allows
+   * everybody, `key` only callers with one of the ledger's API keys.
    */
   setTiles(
     id: string,
@@ -93,14 +97,14 @@ export class Ledgers {
     return this.#http.json(operations.putLedgersByIdTiles, { params: { id }, body: { tiles }, options })
   }
 
-  /** Returns the losses of a ledger that was found to be an older backup: `GET /v1/ledgers/{id}/restore`. */
+  /** Returns what was lost in a ledger that was found to be an older backup: `GET /v1/ledgers/{id}/restore`. */
   getRestore(id: string, options?: CallOptions): Promise<api.LedgerRestore> {
     return this.#http.json(operations.getLedgersByIdRestore, { params: { id }, options })
   }
 
   /**
-   * Acknowledges the loss: `POST /v1/ledgers/{id}/restore`. `known` must have the value that `getRestore` returned.
-   * The ledger then accepts entries again.
+   * Acknowledges the loss: `POST /v1/ledgers/{id}/restore`. `known` must be the value that `getRestore` returned. The
+   * ledger then accepts entries again.
    */
   acknowledgeRestore(
     id: string,

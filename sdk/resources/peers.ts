@@ -7,7 +7,10 @@ import { sleep } from '../http/retries.ts'
 import type { CallOptions, Transport, WriteOptions } from '../http/transport.ts'
 
 export type PeersQuery = Omit<api.GetPeersQuery, 'cursor'>
-/** A peering with its invitation. The server returns the invitation only once. Whoever has it can become the peer. */
+/**
+ * A peering with its invitation. The server returns the invitation only once. Anybody who has the invitation can become
+ * the peer.
+ */
 export type PeerInvitation = api.NewPeer & { readonly invitation: string }
 export type PeerChange = api.PostPeersByIdSuspendBody
 
@@ -28,8 +31,8 @@ export class Peers {
   }
 
   /**
-   * Makes an invitation: `POST /v1/peers`. Send it to the other side's administrator by a channel that both trust.
-   * `name`: the name that the other ledger gets here.
+   * Makes an invitation: `POST /v1/peers`. Send it to the other side's administrator by a channel that both sides
+   * trust. `name` is the name of the other ledger on this server.
    */
   async invite(request: { readonly name: string }, options?: CallOptions): Promise<PeerInvitation> {
     const { name } = request
@@ -55,8 +58,8 @@ export class Peers {
   }
 
   /**
-   * Returns a peer: `GET /v1/peers/{id}`. `drain`: how much was sent to the peer, and how the peer answers. Throws
-   * NotFoundError if the peer does not exist.
+   * Returns a peer: `GET /v1/peers/{id}`. Its member `drain` shows how much was sent to the peer, and how the peer
+   * answers. Throws NotFoundError if the peer does not exist.
    */
   get(id: string, options?: CallOptions): Promise<api.Peer> {
     return this.#http.json(operations.getPeersById, { params: { id }, options })
@@ -80,7 +83,7 @@ export class Peers {
   }
 
   /**
-   * Sets how many bytes this side stores for the peer in 24 hours: `PUT /v1/peers/{id}/budget`. null sets the
+   * Sets how many bytes this side stores for the peer in 24 hours: `PUT /v1/peers/{id}/budget`. The value null sets the
    * default.
    */
   setBudget(
@@ -110,7 +113,7 @@ export class Peers {
 
   /**
    * Lists entries that the other side refused for good: `GET /v1/peers/{id}/dead-letters`. Later entries of the same
-   * records wait for these.
+   * records wait until these entries are sent again.
    */
   deadLetters(
     id: string,
@@ -121,8 +124,8 @@ export class Peers {
   }
 
   /**
-   * Sends dead letters again, and the entries that wait for them: `POST /v1/peers/{id}/replay`. `seqs`: only these
-   * dead letters; absent: all. Returns their number.
+   * Sends dead letters again, and the entries that wait for them: `POST /v1/peers/{id}/replay`. `seqs` selects the dead
+   * letters; without it, all dead letters are sent. Returns their number.
    */
   async replay(
     id: string,
@@ -133,7 +136,9 @@ export class Peers {
     return (await this.#http.json<api.PeerReplay>(operations.postPeersByIdReplay, call)).replayed
   }
 
-  /** Lists entries that the other side signed and that contradict what it sent before: `GET /v1/peers/{id}/forks`. */
+  /**
+   * Lists entries that the other side signed and that contradict entries it sent before: `GET /v1/peers/{id}/forks`.
+   */
   forks(
     id: string,
     query: Omit<api.GetPeersByIdForksQuery, 'cursor'> = {},

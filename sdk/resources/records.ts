@@ -37,17 +37,17 @@ export type CompletionRequest<Evidence extends object> = Omit<
 
 export type RecordsQuery = Omit<api.GetRecordsQuery, 'cursor'>
 /**
- * `peer`: the peer that sent the record. Default: the ledger's own record; if there is none, the record of the peer
- * that sent this id first.
+ * `peer` is the peer that sent the record. Default: the ledger's own record. If the ledger has no record with this id,
+ * the default is the record of the peer that sent this id first.
  */
 export type ReadOptions = CallOptions & { readonly peer?: string | undefined }
 export type RecordEntry = api.GetRecordsByIdEntriesAnswer['data'][number]
 
-/** Maximum time for which a server delays an answer. */
+/** Maximum time in ms for which a server delays an answer. */
 const WAIT_MS_MAX = 20_000
 /**
- * Pause before the next request if the server answered without news. It is needed because a server that closes does
- * not delay its answers.
+ * Pause in ms before the next request if the server answered without a change. A server that shuts down does not delay
+ * its answers, so without the pause the requests would follow at once.
  */
 const PAUSE_MS = 50
 
@@ -71,7 +71,7 @@ export class Records<Types extends TypeMap> {
     })
   }
 
-  /** Creates a gated record, which commissions work: `POST /v1/records`. */
+  /** Creates a gated record, and so commissions work: `POST /v1/records`. */
   create<Name extends TypeName<Types> = 'task/1'>(
     { type, ...request }: CreateRequest<Types, Name>,
     options?: WriteOptions,
@@ -156,8 +156,8 @@ export class Records<Types extends TypeMap> {
   }
 
   /**
-   * Returns a record: `GET /v1/records/{id}`. Throws NotFoundError if the record does not exist. `wait`: seconds, at
-   * most 20. While only the worker can take the next step, the server delays its answer for up to this time.
+   * Returns a record: `GET /v1/records/{id}`. Throws NotFoundError if the record does not exist. If only the worker can
+   * take the next step, the server delays its answer until the record changes, for at most `wait` seconds (maximum 20).
    */
   get(
     id: string,
@@ -172,8 +172,8 @@ export class Records<Types extends TypeMap> {
   }
 
   /**
-   * Returns the record as soon as it is in one of the states. With this a principal waits for the worker's
-   * verification, for example.
+   * Returns the record as soon as it is in one of the states. For example, a principal can wait for the worker's
+   * verification.
    *
    * The server answers when the record changes. `timeoutMs` (default 60 s) limits the whole wait. Throws
    * TallystickError when the time is over, or when the record has ended in another state.
@@ -197,7 +197,7 @@ export class Records<Types extends TypeMap> {
           `${id} is still ${record.state} after ${timeoutMs} ms, not ${states.join(' or ')}; possible next events: ${record.nextEvents.join(', ')}`,
           { retryable: true },
         )
-      // Rounded up to tenths of a second, for the member `wait`.
+      // Rounded up to tenths of a second, the precision of the member `wait`.
       const answerDelayMs = Math.min(WAIT_MS_MAX, 100 * Math.ceil(leftMs / 100))
       const moved = await this.#http.jsonIfMoved<api.LedgerRecord>(operations.getRecordsById, {
         params: { id },

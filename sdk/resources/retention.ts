@@ -19,8 +19,8 @@ export class Retention {
   }
 
   /**
-   * Sets a rule: `POST /v1/retention/rules`. A longer time also applies to existing records, a shorter time only to
-   * later ones.
+   * Sets a rule: `POST /v1/retention/rules`. If the rule stores documents for longer, it also applies to existing
+   * records. If it stores them for a shorter time, it applies only to later records.
    */
   setRule(rule: RuleRequest, options?: CallOptions): Promise<api.RetentionRule> {
     return this.#http.json(operations.postRetentionRules, { body: rule, options })
@@ -33,7 +33,8 @@ export class Retention {
   }
 
   /**
-   * Counts the records that the rule would erase now: `POST /v1/retention/preview`. Adds up the counts of all pages.
+   * Counts the records that the rule would erase now: `POST /v1/retention/preview`. Reads all pages and adds up their
+   * counts.
    */
   async preview(rule: RulePreviewRequest, options?: CallOptions): Promise<RulePreview> {
     const sum = { records: 0, held: 0, oldest: null as string | null, byType: {} as Record<string, number> }
@@ -58,7 +59,7 @@ export class Retention {
   }
 }
 
-/** Legal holds. While a hold stands, no document of its records is erased. */
+/** Legal holds. While a hold is set, no document of its records is erased. */
 export class Holds {
   readonly #http: Transport
 
@@ -71,7 +72,7 @@ export class Holds {
     return this.#http.json(operations.postHolds, { body: hold, options })
   }
 
-  /** Lifts a hold: `POST /v1/holds/{seq}/lift`. Other holds on the same records stay. */
+  /** Lifts a hold: `POST /v1/holds/{seq}/lift`. Other holds on the same records stay in force. */
   lift(seq: number, options?: CallOptions): Promise<api.Hold> {
     return this.#http.json(operations.postHoldsBySeqLift, { params: { seq: String(seq) }, body: {}, options })
   }

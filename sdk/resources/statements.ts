@@ -17,8 +17,8 @@ export class Statements {
   }
 
   /**
-   * Registers a statement: `POST /entries`. `statement`: a tagged COSE_Sign1 as its issuer signed it. If the same
-   * statement is registered again, the first result is returned.
+   * Registers a statement: `POST /entries`. `statement` contains the bytes of a tagged COSE_Sign1, as its issuer signed
+   * it. If the same statement is registered again, returns the first result.
    */
   register(statement: Bytes, options?: CallOptions): Promise<api.Statement> {
     const bytes = { mediaType: COSE, content: requireBytes(statement, 'a Signed Statement') }
@@ -36,8 +36,8 @@ export class Statements {
   }
 
   /**
-   * Returns the Transparent Statement for `verify.statement`: `GET /v1/entries/{seq}/receipt`. Waits some seconds for
-   * a checkpoint that covers the statement, then throws ConflictError `checkpoint_pending`.
+   * Returns the Transparent Statement for `verify.statement`: `GET /v1/entries/{seq}/receipt`. Waits some seconds for a
+   * checkpoint that covers the statement. Throws ConflictError `checkpoint_pending` if there is none by then.
    */
   receipt({ seq }: Pick<api.Statement, 'seq'>, options?: CallOptions): Promise<Uint8Array> {
     return this.#http.bytes(operations.getEntriesBySeqReceipt, COSE, {
@@ -47,7 +47,7 @@ export class Statements {
     })
   }
 
-  /** Replaces the registration policy by a new entry: `PUT /v1/registration-policy`. */
+  /** Replaces the registration policy: `PUT /v1/registration-policy`. The new policy is an entry of the ledger. */
   setPolicy(policy: RegistrationPolicy, options?: CallOptions): Promise<api.RegistrationPolicy> {
     return this.#http.json(operations.putRegistrationPolicy, { body: policy, options })
   }

@@ -5,7 +5,7 @@ import type { CallOptions, Transport } from '../http/transport.ts'
 
 export type SubjectErasure = Omit<api.PostSubjectsEraseBody, 'subject' | 'cursor'>
 
-/** Documents of a person. The person is named by the label `subject` of the records. */
+/** Finds and erases documents of a person. The label `subject` of the records identifies the person. */
 export class Subjects {
   readonly #http: Transport
 
@@ -24,8 +24,8 @@ export class Subjects {
   }
 
   /**
-   * Erases all documents of the person for good: `POST /v1/subjects/erase`, repeated until none is left. Yields a
-   * receipt per thousand documents. If a request fails, the earlier erasures stay.
+   * Erases all documents of the person for good: `POST /v1/subjects/erase`, repeated until none is left. Yields one
+   * receipt for each thousand documents. If a request fails, the documents of earlier requests stay erased.
    */
   async *erase(
     subject: string,

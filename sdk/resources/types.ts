@@ -19,7 +19,10 @@ export class RecordTypes {
     this.#http = http
   }
 
-  /** Registers a type for good: `POST /v1/types`. If the same definition is registered already, it is returned. */
+  /**
+   * Registers a type for good: `POST /v1/types`. If the same definition is registered already, returns the existing
+   * type.
+   */
   register(definition: TypeDefinition, options?: WriteOptions): Promise<api.RecordType> {
     return this.#http.json(operations.postTypes, { body: definition, options })
   }
@@ -46,7 +49,7 @@ export class RecordTypes {
     })
   }
 
-  /** Like `preview`, for an unregistered definition: `POST /v1/types/preview`. */
+  /** Like `preview`, but for a definition that is not registered: `POST /v1/types/preview`. */
   previewDefinition(
     definition: TypeDefinition,
     documents: Documents = {},

@@ -8,17 +8,16 @@ import type { CallOptions, Transport } from '../http/transport.ts'
 
 export type WebhooksQuery = Omit<api.GetWebhooksQuery, 'cursor'>
 export type DeliveriesQuery = Omit<api.GetWebhooksByIdDeliveriesQuery, 'cursor'>
-/** A webhook with its verification keys: `publicKey`, and `secret`, which is returned only once. */
+/** A webhook with its verification keys `publicKey` and `secret`. The secret is returned only once. */
 export type WebhookWithSecret = api.PostWebhooksAnswer
 export type DeliveryAttempt = api.Delivery['attemptLog'][number]
 
 /**
- * Endpoints to which the server delivers the ledger's events, and their deliveries. Receivers verify deliveries with
- * `webhooks.verify`.
+ * Webhooks, to whose endpoints the server delivers the ledger's events, and their deliveries. Receivers verify
+ * deliveries with `webhooks.verify`.
  *
- * No call has an idempotency key. After a lost answer a call is retried only if a repetition changes nothing. So
- * `delete`, `rotateSecret`, `test`, `redeliver` and `recover` are not retried. Check the state before you repeat
- * them.
+ * No call has an idempotency key. A call is retried after a lost answer only if a repetition changes nothing. So
+ * `delete`, `rotateSecret`, `test`, `redeliver` and `recover` are not retried. Check the state before you repeat them.
  */
 export class Webhooks {
   readonly #http: Transport
@@ -28,10 +27,10 @@ export class Webhooks {
   }
 
   /**
-   * Makes a webhook, which gets events from now on: `POST /v1/webhooks`.
+   * Makes a webhook, which gets all later events: `POST /v1/webhooks`.
    *
-   * Throws ConflictError if the ledger has an identical webhook; `problem.webhook` is its id. Throws SecretLostError
-   * if the first answer was lost and the call was repeated. `rotateSecret` then makes another secret.
+   * Throws ConflictError if the ledger has an identical webhook; `problem.webhook` is its id. Throws SecretLostError if
+   * the first answer was lost and the call was repeated. In this case, call `rotateSecret` to make another secret.
    */
   async create(request: api.PostWebhooksBody, options: CallOptions = {}): Promise<WebhookWithSecret> {
     const retries = new Retries(this.#http.retriesOf(options), options.signal)
@@ -54,8 +53,8 @@ export class Webhooks {
   }
 
   /**
-   * Returns a webhook: `GET /v1/webhooks/{id}`. `standing`: how much was delivered, and how the endpoint answers.
-   * Throws NotFoundError if the webhook does not exist.
+   * Returns a webhook: `GET /v1/webhooks/{id}`. Its member `standing` shows how much was delivered, and how the
+   * endpoint answers. Throws NotFoundError if the webhook does not exist.
    */
   get(id: string, options?: CallOptions): Promise<api.Webhook> {
     return this.#http.json(operations.getWebhooksById, { params: { id }, options })
@@ -71,7 +70,10 @@ export class Webhooks {
     return this.#http.json(operations.postWebhooksByIdPause, { params: { id }, body: {}, options })
   }
 
-  /** Resumes a webhook and delivers the missed events: `POST /v1/webhooks/{id}/resume`. `from: 'now'` skips them. */
+  /**
+   * Resumes a webhook and delivers the missed events: `POST /v1/webhooks/{id}/resume`. With `from: 'now'`, the missed
+   * events are not delivered.
+   */
   resume(
     id: string,
     request: api.PostWebhooksByIdResumeBody = {},
@@ -86,8 +88,8 @@ export class Webhooks {
   }
 
   /**
-   * Makes a new secret: `POST /v1/webhooks/{id}/rotate-secret`. For `overlapSeconds`, by default a day, deliveries
-   * are also signed with the earlier secrets. After a lost answer the call is not retried, because each call makes a
+   * Makes a new secret: `POST /v1/webhooks/{id}/rotate-secret`. For `overlapSeconds`, by default a day, deliveries are
+   * also signed with the earlier secrets. The call is not retried after a lost answer, because each call makes a
    * secret.
    */
   rotateSecret(
@@ -113,16 +115,16 @@ export class Webhooks {
   }
 
   /**
-   * Returns a delivery with its attempts: `GET /v1/webhooks/{id}/deliveries/{event}`. `event`: `evt_…`, the value of
-   * `webhook-id`.
+   * Returns a delivery with its attempts: `GET /v1/webhooks/{id}/deliveries/{event}`. `event` is the event's id
+   * (`evt_…`), which the header `webhook-id` contains.
    */
   delivery(id: string, event: string, options?: CallOptions): Promise<api.Delivery> {
     return this.#http.json(operations.getWebhooksByIdDeliveriesByEvent, { params: { id, event }, options })
   }
 
   /**
-   * Delivers an event again now, under the same id, whatever its state: `POST
-   * /v1/webhooks/{id}/deliveries/{event}/redeliver`.
+   * Delivers an event again now, under the same id: `POST /v1/webhooks/{id}/deliveries/{event}/redeliver`. The delivery
+   * may be in any state.
    */
   redeliver(id: string, event: string, options?: CallOptions): Promise<api.Delivery> {
     return this.#http.json(operations.postWebhooksByIdDeliveriesByEventRedeliver, {
@@ -134,7 +136,7 @@ export class Webhooks {
 
   /**
    * Delivers all dead deliveries again, oldest first: `POST /v1/webhooks/{id}/redeliver-dead`, repeated until none is
-   * left. Returns their number. After an error, the deliveries of the earlier requests are still sent.
+   * left. Returns their number. If a request fails, the deliveries of earlier requests are still sent.
    */
   async redeliverDead(
     id: string,
@@ -149,15 +151,16 @@ export class Webhooks {
       )
       redelivered += page.redelivered
       if (!page.more) return redelivered
-      // Throws, because the loop would otherwise never end.
+      // Without this error, the loop would never end.
       if (!(page.redelivered > 0))
         throw wrongServer('the server answered that it redelivered nothing and that more remains')
     }
   }
 
   /**
-   * Delivers events of a period that were never delivered: `POST /v1/webhooks/{id}/recover`. With `delivered`, also
-   * delivers the others again. The server continues by itself, and `standing.recovery` shows the progress.
+   * Delivers the events of a period that were never delivered: `POST /v1/webhooks/{id}/recover`. With `delivered`, also
+   * delivers again the events of the period that were delivered before. The server continues in the background, and
+   * `standing.recovery` shows the progress.
    */
   recover(id: string, request: api.PostWebhooksByIdRecoverBody, options?: CallOptions): Promise<api.Webhook> {
     return this.#http.json(operations.postWebhooksByIdRecover, { params: { id }, body: request, options })

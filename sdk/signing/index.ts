@@ -19,15 +19,15 @@ import { ofBatch, ofRecord, ofStep, type Step, type TypeFacts, type Unsigned } f
 export { makePrivateKey }
 
 export type AgentSignerOptions = {
-  /** Private key in PKCS #8, as PEM or DER: Ed25519, or P-256. */
+  /** Private key in PKCS #8, as PEM or DER. The algorithm is Ed25519 or P-256. */
   readonly pkcs8?: Bytes | string | undefined
   /** The 32 bytes of an Ed25519 private key (RFC 8032), in place of `pkcs8`. */
   readonly seed?: Bytes | undefined
 }
 
 /**
- * Returns a signer that signs an agent's entries with the agent's own key. Nobody else can then act in the agent's
- * name, not even the server's operator.
+ * Returns a signer that signs an agent's entries with the agent's own key. If the key is required, nobody else can act
+ * in the agent's name, not even the server's operator.
  *
  *     const signer = await agentSigner({ pkcs8: await readFile('agent.pem', 'utf8') })
  *     const tallystick = new Tallystick({ signer })
@@ -39,7 +39,7 @@ export async function agentSigner(options: AgentSignerOptions): Promise<AgentSig
   return new AgentSigner(await readPrivateKey(options))
 }
 
-/** The agent and its ledger, as the server knows them by the API key. */
+/** The ledger, its issuer and the agent to which the API key belongs, as the server reports them. */
 type Identity = {
   readonly ledger: string
   readonly issuer: string
@@ -74,9 +74,10 @@ export class AgentSigner implements RequestSigner {
   }
 
   /**
-   * Returns the request for `agents.registerSigningKey`. `endorsedBy`: a signer with a current key of the agent;
-   * absent for the agent's first key. `required`: from then on and for good, the ledger accepts only entries that the
-   * agent has signed.
+   * Returns the request for `agents.registerSigningKey`.
+   *
+   * - `endorsedBy`: a signer with a current key of the agent. Absent for the agent's first key.
+   * - `required`: if true, the ledger from then on accepts only entries that the agent has signed. This is final.
    */
   async registration(
     { ledger, agent }: { readonly ledger: string; readonly agent: string },
@@ -134,8 +135,8 @@ export class AgentSigner implements RequestSigner {
       const id = (call.params as { readonly id: string }).id
       const { idempotencyKey: _, ifVersion, ...options } = call.options ?? {}
       const record = await http.json<api.LedgerRecord>(operations.getRecordsById, { params: { id }, options })
-      // Checked, because a hostile server could return another record, or a later version, so that the agent signs a
-      // step of that.
+      // A hostile server could return another record, so that the agent signs a step of the wrong record. It could also
+      // return another version, so the version that the caller expects is used.
       if (record.id !== id) throw wrongServer(`the server answered with another record than ${id}`)
       const asked = { ...record, version: ifVersion ?? record.version }
       return ofStep(step, asked, body as object, { traceparent })
@@ -143,8 +144,8 @@ export class AgentSigner implements RequestSigner {
     if (!isRecord) return ofBatch(body as api.PostRecordsBatchBody, Date.now())
     const request = body as api.PostRecordsBody
     const facts = await this.#typeOf(http, request.type)
-    // The caller decides whether the record is gated. Without this check, a hostile server could make the agent sign
-    // a record of the other kind.
+    // The caller has chosen whether the record is gated. Without this check, a hostile server could make the agent sign
+    // the other kind of record.
     if (call.gated !== undefined && call.gated !== facts.gated)
       throw new UsageError(
         `${request.type} is ${facts.gated ? '' : 'not '}gated on this server: use records.${facts.gated ? 'create' : 'notarize'}`,
@@ -182,8 +183,8 @@ export class AgentSigner implements RequestSigner {
 }
 
 /**
- * Returns the facts of a type. Throws UnexpectedAnswerError unless the digest is that of the definition, because the
- * digest is signed and the caller can read only the definition.
+ * Returns the facts of a type. Throws UnexpectedAnswerError unless the digest matches the definition. The agent signs
+ * only the digest, but the caller can read only the definition.
  */
 function factsOf(type: string, { digest, definition }: api.GetTypesByNameByVersionAnswer): TypeFacts {
   const { name, version, evidenceSchema } = definition as Record<string, JsonValue>

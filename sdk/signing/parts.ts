@@ -8,12 +8,12 @@ import { UsageError } from '../errors.ts'
 
 export { sha256 }
 
-/** Salt of a document, and the digest that a statement signs. */
+/** Salt of a document, and the salted digest that a statement contains. */
 export type Salted = {
   readonly salt: Uint8Array
-  /** base64url, as in a request. */
+  /** The salt in base64url, as in a request. */
   readonly saltText: string
-  /** Lower-case hex. */
+  /** The digest in lower-case hex. */
   readonly digest: string
 }
 
@@ -22,7 +22,9 @@ export function saltDocument(document: unknown, given?: string | undefined): Sal
   return { salt, saltText: toBase64Url(salt), digest: digestWith(salt, document) }
 }
 
-/** Returns the digest of a value under a document's salt. It is used for references. */
+/**
+ * Returns the digest of a value, salted with the salt of a document. A record's references use the salt of its payload.
+ */
 export function digestWith(salt: Uint8Array, document: unknown): string {
   return toHex(documentDigest(sha256, salt, utf8Encode(canonicalize(document as JsonValue))))
 }

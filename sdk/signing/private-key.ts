@@ -5,7 +5,7 @@ import { lowS } from '../../src/proof/p256-low-s.ts'
 import { asBytes, type Bytes, requireBytes } from '../bytes.ts'
 import { UsageError } from '../errors.ts'
 
-/** A private key in WebCrypto, which is available in Node 20, Bun, Deno and browsers. */
+/** A private key of WebCrypto. Node 20, Bun, Deno and browsers have WebCrypto. */
 export type PrivateKey = {
   readonly key: PublicKey
   sign(message: Uint8Array): Promise<Uint8Array>
@@ -13,7 +13,7 @@ export type PrivateKey = {
 
 type ImportedKey = Awaited<ReturnType<typeof globalThis.crypto.subtle.importKey>>
 
-/** Beginning of PKCS #8 (RFC 8410 §7), before the 32 bytes of the seed. */
+/** First bytes of an Ed25519 key in PKCS #8 (RFC 8410 §7). The 32 bytes of the seed follow them. */
 const ED25519_PKCS8 = fromHex('302e020100300506032b657004220420')
 
 const ALGORITHMS = {
@@ -24,7 +24,7 @@ const ALGORITHMS = {
 /**
  * Reads a private key. Throws UsageError for an invalid key.
  *
- * - `pkcs8`: DER or PEM, of an Ed25519 or P-256 key.
+ * - `pkcs8`: an Ed25519 or P-256 key, as DER or PEM.
  * - `seed`: the 32 bytes of an Ed25519 private key (RFC 8032).
  */
 export async function readPrivateKey(from: {
@@ -41,7 +41,7 @@ export async function readPrivateKey(from: {
   )
 }
 
-/** Makes a key. Returns its PKCS #8 as PEM. */
+/** Makes a key. Returns the key in PKCS #8 as PEM. */
 export async function makePrivateKey(alg: SignatureAlgorithm): Promise<string> {
   const { subtle } = globalThis.crypto
   const pair = await subtle.generateKey(ALGORITHMS[alg].key, true, ['sign', 'verify'])
@@ -69,7 +69,7 @@ async function importAs(alg: SignatureAlgorithm, der: Uint8Array): Promise<Priva
     const bytes = der as Uint8Array<ArrayBuffer>
     const readable = await subtle.importKey('pkcs8', bytes, algorithm, true, ['sign'])
     const key = publicKeyOf(alg, await subtle.exportKey('jwk', readable))
-    // The key is not extractable, so no code in the process can read it out.
+    // The key is not extractable, so no code in the process can read its bytes.
     const secret = await subtle.importKey('pkcs8', bytes, algorithm, false, ['sign'])
     return {
       key,

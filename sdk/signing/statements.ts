@@ -11,8 +11,8 @@ import type * as api from '../generated/api.ts'
 import { digestWith, saltDocument, sha256, timeOf, uuidv7 } from './parts.ts'
 
 /*
- * Builds the statements that an agent signs (docs/formats/statements.md). The server builds the same statement from
- * the same request, and accepts no other.
+ * Builds the statements that an agent signs (docs/formats/statements.md). The server builds the statement from the same
+ * request, and accepts only an identical statement.
  */
 
 /** A statement without its signer and time, and the request body without the envelope. */
@@ -23,10 +23,9 @@ export type Unsigned = {
   readonly body: object
 }
 
-/** Facts about a type that statements contain. */
 export type TypeFacts = { readonly gated: boolean; readonly digest: string }
 
-/** Returns the statement of a record: created if its type is gated, otherwise notarized. */
+/** Returns the statement of a record. The record is created if its type is gated; otherwise it is notarized. */
 export function ofRecord(
   body: api.PostRecordsBody,
   { gated, digest: typeDigest }: TypeFacts,
@@ -83,8 +82,8 @@ export function ofBatch({ records }: api.PostRecordsBatchBody, nowMs: number): U
 }
 
 /**
- * Returns optional members in the form that is signed: times in UTC with milliseconds, references as a digest, the
- * parent by its id.
+ * Returns the optional members in the form that is signed. Times are in UTC with milliseconds. References become a
+ * digest. A parent's position in a batch becomes the parent's id.
  */
 function signedMembers(
   body: Omit<api.PostRecordsBody, 'payload' | 'parent'> & {
@@ -128,8 +127,8 @@ type StepBody = {
 }
 
 /**
- * Returns the statement of a step of a gated record, bound to the record's current state. Throws UsageError if the
- * step needs a verified completion or a verdict that the record lacks.
+ * Returns the statement of a step of a gated record. The statement names the record's current version, state and entry.
+ * Throws UsageError if the step needs a verified completion or a verdict that the record lacks.
  */
 export function ofStep(
   step: Step,

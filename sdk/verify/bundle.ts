@@ -31,11 +31,14 @@ import {
 import { chooseEngine } from './providers.ts'
 
 /**
- * Trusted values from other sources than the bundle. One of `kids` and `noteKey` is enough, because the ledger's
- * first entry connects the two.
+ * Trusted values from other sources than the bundle. Either `kids` or `noteKey` is enough, because the ledger's first
+ * entry connects them.
  */
 export type BundleOptions = {
-  /** Trusted kids. They must include the kid of the ledger's first entry, and each must have signed in this ledger. */
+  /**
+   * Trusted kids. They must include the kid of the ledger's first entry. Each of these keys must have signed entries of
+   * this ledger.
+   */
   readonly kids?: readonly string[] | undefined
   /** The ledger's note key: `noteVerifierKey` of `GET /v1/ledger`. */
   readonly noteKey?: string | undefined
@@ -49,17 +52,19 @@ export type BundleOptions = {
    * /v1/checkpoints/consistency`.
    */
   readonly consistency?: Answer | undefined
-  /** Keys known to be compromised, as in `verify.export`. */
+  /**
+   * Maps the kid of each compromised key to the time since when the key is compromised (RFC 3339), or to null. The list
+   * must come from another source than the bundle.
+   */
   readonly compromised?: Readonly<Record<string, string | null>> | undefined
   /**
-   * Trusted agent keys. The key of the record is the agent, the value is a list of kids. Each entry of such an agent
-   * must be signed by one of these kids, or by a key that one of these kids endorsed (`agent_signature_missing`,
-   * `agent_key_refused`).
+   * Trusted agent keys. Maps the id of an agent to its trusted kids. Each entry of such an agent must be signed by a
+   * key with one of these kids, or by a key that such a key endorsed (`agent_signature_missing`, `agent_key_refused`).
    */
   readonly agentKeys?: Readonly<Record<string, string | readonly string[]>> | undefined
   /**
-   * Witnesses that must have cosigned the bundle's checkpoint, and the minimum of cosignatures. With fewer,
-   * verification fails with `witnesses_too_few`.
+   * Witnesses, and the minimum number of them that must have cosigned the bundle's checkpoint. With fewer, verification
+   * fails with `witnesses_too_few`.
    */
   readonly witnesses?: WitnessOptions | undefined
 }
@@ -67,14 +72,17 @@ export type BundleOptions = {
 /** Called for each verified entry of a bundle. */
 export type OnBundleEntry = (entry: VerifiedBundleEntry) => void
 
-/** What was verified, and what the result depends on. `notices`: texts that state the limits of the result. */
+/**
+ * The verified facts, and the assumptions on which they depend. `notices` are texts that state the limits of the
+ * result.
+ */
 export type BundleReport = BundleFindings & { readonly notices: readonly string[] }
 
 /**
  * Verifies a bundle (docs/formats/bundles.md): the entries of a record, a run or a range, with their documents.
  *
- * Throws VerificationError at the first refused entry, with that entry's `seq`. Needs memory for a few blocks and the
- * ids of a run.
+ * Throws VerificationError at the first refused entry, with that entry's `seq`. Needs memory for a few blocks of the
+ * file, and for the ids of a run's records.
  */
 export async function bundle(source: ExportSource, options: BundleOptions = {}): Promise<BundleReport> {
   const witnesses = parseWitnesses(options.witnesses, chooseEngine().providers)
@@ -84,8 +92,8 @@ export async function bundle(source: ExportSource, options: BundleOptions = {}):
 }
 
 /**
- * Like `bundle`, but it only counts the witnesses and requires no minimum. Calls `onEntry` for each verified entry,
- * in order. Use those entries only after this function has returned.
+ * Like `bundle`, but only counts the witnesses that cosigned, and requires no minimum. Calls `onEntry` for each
+ * verified entry, in order. Use those entries only after this function has returned.
  */
 export async function checkBundle(
   source: ExportSource,

@@ -14,13 +14,13 @@ export type CheckpointFindings = {
   /** Name of the log: `<host>/<led_…>`. */
   readonly origin: string
   readonly size: number
-  /** Root of the tree, in hex. `chain` is in hex too. */
+  /** Root of the tree in hex. */
   readonly root: string
   readonly chain: string
 }
 
 /**
- * Verifies that the ledger's note key signed a checkpoint. Throws VerificationError.
+ * Verifies that the ledger's note key signed a checkpoint. Throws VerificationError otherwise.
  *
  * - `noteKey`: `noteVerifierKey` of `GET /v1/ledger`, stored earlier.
  * - `witnesses`: witnesses that must have cosigned the checkpoint.
@@ -48,8 +48,8 @@ function verifyNote(note: string, noteKey: string, providers: ProofProviders): C
 export type ConsistencyFindings = { readonly origin: string; readonly from: number; readonly to: number }
 
 /**
- * Verifies that the ledger of one checkpoint begins with the ledger of an earlier checkpoint, so that no earlier
- * entry has changed. Throws VerificationError. `consistency`: an answer of `GET /v1/checkpoints/consistency`.
+ * Verifies that the ledger of one checkpoint begins with the ledger of an earlier checkpoint, so that no earlier entry
+ * has changed. Throws VerificationError otherwise. `consistency` is an answer of `GET /v1/checkpoints/consistency`.
  */
 export async function consistency(
   consistency: Answer,
@@ -70,8 +70,7 @@ export async function consistency(
         )
       }
       verifyConsistency(providers.sha256, proof.from, proof.to, proof.path, earlier.root, later.root)
-      // The tree does not contain the chain hash. If both sizes are equal, the chain hashes are therefore compared
-      // too.
+      // The tree does not contain the chain hash. So checkpoints of equal size could have different chain hashes.
       if (earlier.size === later.size && !equalBytes(earlier.chain, later.chain))
         throw new ProofError(
           'checkpoint_mismatch',

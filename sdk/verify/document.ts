@@ -5,12 +5,12 @@ import { refusing } from './errors.ts'
 import { chooseEngine } from './providers.ts'
 
 /**
- * Verifies that a document (a payload, evidence, compared values, a reason) is the signed one. Throws
- * VerificationError.
+ * Verifies that a document (a payload, evidence, compared values, or a reason) matches its signed digest. Throws
+ * VerificationError otherwise.
  *
  * - `digest`: hex, from `subjects` of a verified envelope. A digest from the same answer as the document proves
  *   nothing.
- * - `salt`: in the form that a record shows.
+ * - `salt`: the document's salt, in the form that a record contains.
  */
 export async function document(
   document: unknown,

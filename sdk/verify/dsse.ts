@@ -5,11 +5,13 @@ import { type Bytes, requireBytes } from '../bytes.ts'
 import type { PublishedKey } from '../generated/api.ts'
 import { envelope } from './envelope.ts'
 
-/** Signer of a DSSE envelope. It has the exporter's own key, never a key of the ledger. */
+/** Signer of a DSSE envelope. It uses a key of the exporter, never a key of the ledger. */
 export type DsseSigner = {
   /** Name by which verifiers find the key. in-toto verifiers ignore signatures with another name. */
   readonly keyid: string
-  /** Returns the signature of `message`: Ed25519, or ECDSA with SHA-256 in DER, as the key requires. */
+  /**
+   * Returns the signature of `message`. The signature is Ed25519, or ECDSA with SHA-256 in DER, depending on the key.
+   */
   readonly sign: (message: Uint8Array) => Uint8Array | Promise<Uint8Array>
 }
 
@@ -22,11 +24,10 @@ export type DsseEnvelope = {
 
 /**
  * Returns the statement of an entry in DSSE, for tools that read in-toto statements. It contains the bytes that the
- * ledger signed, under a signature of the exporter.
+ * ledger signed, under a signature of the exporter. `entry` is the envelope of the entry.
  *
  * The DSSE signature states that the exporter verified the ledger's signature. It proves nothing about the ledger, so
- * store a receipt or a bundle with it. `entry`: the envelope. Throws the errors of `verify.envelope` before anything
- * is signed.
+ * store a receipt or a bundle with it. Throws the errors of `verify.envelope` before anything is signed.
  */
 export async function toDsse(
   entry: Bytes | string,
@@ -45,8 +46,8 @@ export async function toDsse(
 }
 
 /**
- * Returns the PAE of DSSE v1. It begins with `DSSEv1`, and signed COSE bytes begin with 84 (hex). So a signature of
- * one is never valid for the other.
+ * Returns the bytes that DSSE v1 signs (PAE). They begin with `DSSEv1`, but the signed bytes of COSE begin with 84
+ * (hex). So no signature is valid in both formats.
  */
 function preAuthEncoding(type: string, payload: Uint8Array): Uint8Array {
   const start = `DSSEv1 ${utf8Encode(type).length} ${type} ${payload.length} `

@@ -14,21 +14,21 @@ import { refusing } from './errors.ts'
 import { chooseEngine } from './providers.ts'
 
 /**
- * Signing key of an agent: an item of `agents.listSigningKeys(agent)`, with its owner. Get the key from the agent, or
- * compare it with the agent's key, because agents sign so that nobody has to trust the server.
+ * Signing key of an agent: an item of `agents.listSigningKeys(agent)`, with the agent and its ledger. Get the key from
+ * the agent, or compare it with the agent's key. Agents sign so that nobody has to trust the server.
  */
 export type AgentPublicKey = Pick<SigningKey, 'kid' | 'alg' | 'spki'> & {
   readonly ledger: string
   readonly agent: string
 }
 
-/** Keys of servers and of agents, among which the signing key is searched. */
+/** Keys of servers and of agents. The key that signed the envelope is searched among them. */
 export type EnvelopeKeys = readonly (PublishedKey | AgentPublicKey)[]
 
 /** Contents of a verified entry, and its signer. */
 export type VerifiedEnvelope = {
   readonly kid: string
-  /** Owner of the key, according to the given keys; null: the caller gave no keys. */
+  /** Owner of the key that signed the envelope, according to the given keys. null if the caller gave no keys. */
   readonly signedBy: 'agent' | 'server' | null
   readonly issuer: string
   readonly ledger: string
@@ -42,19 +42,19 @@ export type VerifiedEnvelope = {
   readonly subjects: readonly Subject[]
   /** The whole predicate of the statement. */
   readonly predicate: Readonly<Record<string, unknown>>
-  /** Version of the gated record after the step; null if the entry is not a step. */
+  /** Version of the gated record after the step. null if the entry is not a step. */
   readonly version: number | null
-  /** Signal of a verdict or of its overturning; null for other entries. */
+  /** Settlement signal of a verdict or of an overturned verdict. null for other entries. */
   readonly signal: Signal | null
   /** Hash of the envelope, in hex. It identifies the entry in the chain. */
   readonly leaf: string
 }
 
 /**
- * Verifies one envelope, such as that of a webhook: one of `keys` must have signed it. Returns the envelope's
- * contents. Throws VerificationError.
+ * Verifies one envelope, such as that of a webhook. One of `keys` must have signed it. Returns the envelope's contents.
+ * Throws VerificationError if the verification fails.
  *
- * `keys`: the keys of `/.well-known/tallystick-keys.json`, from another source than the envelope. A server's key
+ * `keys` are the keys of `/.well-known/tallystick-keys.json`, from another source than the envelope. A server's key
  * signs for all ledgers of the server. So pass the expected `ledger`, or check it in the result.
  *
  * This does not prove that the entry is in the ledger. Use a proof for that.
@@ -81,8 +81,8 @@ export async function envelope(
 }
 
 /**
- * Finds a key by its kid. Throws `key_compromised` for a compromised key: whoever has it can sign anything, so an
- * envelope alone proves nothing.
+ * Finds a key by its kid. Throws `key_compromised` for a compromised key. Anybody who has such a key can sign anything,
+ * so an envelope alone proves nothing.
  */
 export function findEnvelopeKey(
   keys: EnvelopeKeys,

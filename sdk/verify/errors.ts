@@ -1,10 +1,10 @@
 import { ProofError, type ProofErrorCode } from '../../src/proof/error.ts'
 import { TallystickError } from '../errors.ts'
 
-/** Codes. New codes may be added, but existing ones never change. */
+/** Reasons why a verification failed. New codes may be added, but existing ones never change. */
 export type VerificationErrorCode =
   | ProofErrorCode
-  // codes about events
+  // The following codes are about events.
   /** The event does not have the form of docs/guides/receiving-webhooks.md. */
   | 'event_syntax'
   /** Members of an event contradict its envelope. */
@@ -17,10 +17,10 @@ export type VerificationErrorCode =
 /** A verification failed. */
 export class VerificationError extends TallystickError {
   readonly code: VerificationErrorCode
-  /** Text that says what was found. The text may quote the input. */
+  /** Description of the error. It may quote the input. */
   readonly detail: string
   /**
-   * Seq of the first refused entry of an export or bundle. null: the finding is about the whole, or about a single
+   * Seq of the first refused entry of an export or bundle. null if the error is about the whole file, or about a single
    * object.
    */
   readonly seq: number | null
@@ -35,7 +35,10 @@ export class VerificationError extends TallystickError {
   }
 }
 
-/** Runs `verify` and converts ProofError to VerificationError. `seqNow`: returns the current position in the ledger. */
+/**
+ * Runs `verify` and converts ProofError to VerificationError. `seqNow` returns the seq of the entry that is being
+ * verified.
+ */
 export async function refusing<T>(
   verify: () => T | Promise<T>,
   seqNow: () => number | null = () => null,

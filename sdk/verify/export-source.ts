@@ -14,16 +14,19 @@ type Stream = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
 export type ExportSource = string | Bytes | Blob | (() => Stream | Promise<Stream>)
 
 export type OpenExport = {
-  /** Length of the whole source. It is known after `readLastLine`. */
+  /** Length of the whole source in bytes. It is known after `readLastLine`. */
   bytesTotal(): number
   readLastLine(): Promise<Uint8Array>
   blocks(): AsyncIterable<Block>
 }
 
-/** Complete lines. The last line of the source comes in a separate block, without its newline. */
+/** A block of complete lines. The last line of the source is a separate block, without its newline. */
 export type Block = { readonly lines: Uint8Array; readonly isLast: boolean }
 
-/** Size of a block, whose signatures are checked in parallel. 64 KiB have about a hundred entries. */
+/**
+ * Size of a block in bytes. The signatures of a block are checked in parallel. A block of 64 KiB contains about a
+ * hundred entries.
+ */
 const BLOCK_BYTES = 64 * 1024
 const NEWLINE = 0x0a
 
@@ -40,7 +43,7 @@ export function openExport(source: ExportSource): OpenExport {
 function openBlob(blob: Blob): OpenExport {
   return {
     bytesTotal: () => blob.size,
-    // Reads enough for the last line with the newlines before and after it.
+    // Reads enough bytes for the last line and the newlines before and after it.
     readLastLine: () => lastLineOf(bytesOf(blob.slice(-END_LINE_BYTES_MAX - 2).stream())),
     blocks: () => blocksOf(bytesOf(blob.stream())),
   }
@@ -72,11 +75,13 @@ async function lastLineOf(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array
   return new Uint8Array(0)
 }
 
-/** Yields blocks. The unfinished line, and the line that may be the last one, are not passed on yet. */
+/**
+ * Yields blocks of complete lines. A line is not yielded before the next line begins, because it may be the last line.
+ */
 async function* blocksOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Block> {
   let pending: Uint8Array[] = []
   let pendingBytes = 0
-  /** Bytes in complete lines that are followed by another line. */
+  /** Number of bytes in `pending` that are complete lines with another line after them. */
   let readyBytes = 0
   for await (const part of cut(pieces)) {
     const end = part.subarray(0, -1).lastIndexOf(NEWLINE) + 1
@@ -101,8 +106,8 @@ async function* blocksOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Bloc
 }
 
 /**
- * Yields blocks of BLOCK_BYTES; the last block may be shorter. Without this, tiny chunks would take a hundred times
- * their size in memory until a line ends.
+ * Joins small chunks of a stream. Yields chunks of BLOCK_BYTES; the last one may be shorter. Without this, tiny chunks
+ * would take a hundred times their size in memory until a line ends.
  */
 async function* cut(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let part = new Uint8Array(BLOCK_BYTES)

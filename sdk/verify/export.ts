@@ -30,48 +30,53 @@ import {
 import { chooseEngine } from './providers.ts'
 
 export type ExportOptions = {
-  /** Trusted kids. They must include the kid of the first entry, and each must have signed in this ledger. */
+  /**
+   * Trusted kids. They must include the kid of the ledger's first entry. Each of these keys must have signed entries of
+   * this ledger.
+   */
   readonly kids?: readonly string[] | undefined
-  /** Pinned first keys: `firstKid` of earlier reports. The key is the ledger's id. */
+  /** Maps a ledger's id to the pinned kid of its first entry, which is `firstKid` of an earlier report. */
   readonly pinned?: Readonly<Record<string, string>> | undefined
   /** Notes stored outside the export. The ledger must extend each of these notes. */
   readonly checkpoints?: readonly string[] | undefined
   /**
    * Answers of `GET /v1/records/{id}/receipt?statement=true` that were stored outside the export. The ledger must
-   * contain their entries and extend their trees (`receipt_mismatch`, `checkpoint_beyond_chain`). A receipt counts as
-   * a checkpoint of its size.
+   * contain their entries and extend their trees (`receipt_mismatch`, `checkpoint_beyond_chain`). Each receipt is also
+   * used as a checkpoint of its size.
    */
   readonly receipts?: readonly Bytes[] | undefined
   /**
-   * Keys known to be compromised. The key is the kid, the value is the time since when (RFC 3339), or null. The list
+   * Maps the kids of compromised keys to the time since when the key is compromised (RFC 3339), or to null. The list
    * must come from outside, because the export itself could hide that a key is compromised.
    */
   readonly compromised?: Readonly<Record<string, string | null>> | undefined
   /**
-   * Trusted agent keys. The key of the record is the agent, the value is a list of kids. Each entry of such an agent
-   * must be signed by one of these kids, or by a key that one of these kids endorsed (`agent_signature_missing`,
-   * `agent_key_refused`).
+   * Trusted agent keys. Maps the id of an agent to its trusted kids. Each entry of such an agent must be signed by a
+   * key with one of these kids, or by a key that such a key endorsed (`agent_signature_missing`, `agent_key_refused`).
    */
   readonly agentKeys?: Readonly<Record<string, string | readonly string[]>> | undefined
   /**
-   * Witnesses that must have cosigned one of the ledger's checkpoints, or one of `checkpoints`, and the minimum of
-   * cosignatures.
+   * Witnesses, and the minimum number of them that must have cosigned one of the ledger's checkpoints or one of
+   * `checkpoints`.
    */
   readonly witnesses?: WitnessOptions | undefined
-  /** Called from time to time. `done` and `total` are bytes. */
+  /** Called from time to time. `done` and `total` are numbers of bytes. */
   readonly onProgress?: ((progress: { entries: number; done: number; total: number }) => void) | undefined
   /** Aborts the verification, which throws the signal's reason. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** What was verified, and what the result depends on. `notices`: texts that state what could not be checked. */
+/**
+ * The verified facts, and the assumptions on which they depend. `notices` are texts that state what could not be
+ * checked.
+ */
 export type ExportReport = LedgerFindings & { readonly notices: readonly string[] }
 
 /**
  * Verifies a whole ledger (an answer of `GET /v1/export`): each entry, then the order of the entries.
  *
- * Throws VerificationError at the first refused entry, with that entry's `seq`. Needs memory for a few blocks, and
- * about 30 bytes per record.
+ * Throws VerificationError at the first refused entry, with that entry's `seq`. Needs memory for a few blocks of the
+ * export, and about 30 bytes per record.
  */
 export async function verifyExport(source: ExportSource, options: ExportOptions = {}): Promise<ExportReport> {
   const trust = {
@@ -124,7 +129,7 @@ async function readEntries(
   const engine = chooseEngine()
   const known = parseCompromised(compromised)
   let verification: Verification | null = null
-  /** The next block is read while the signatures of the current block are checked. */
+  /** Verification of the previous block. Its signatures are checked while the next block is read. */
   let ahead: Promise<VerifiedLines> | null = null
   let done = 0
   for await (const { lines, isLast } of opened.blocks()) {
@@ -133,7 +138,7 @@ async function readEntries(
     const { head, rest } = isFirst ? await splitHead(lines) : { head: null, rest: lines }
     verification ??= begin(engine, head!, { checkpoints, receipts, known, note, ...trust })
     const begun = isLast ? null : verification.verify(rest)
-    // A rejection is ignored here, because the promise is awaited after the previous block, which may fail first.
+    // Prevents an unhandled rejection. The promise is awaited later, after the previous block, which may fail first.
     begun?.catch(() => {})
     if (ahead) await follow(verification, await ahead)
     ahead = begun

@@ -1,6 +1,6 @@
 /*
- * Offline verification: an export, a proof or an envelope, and a trusted key. Each function returns what it verified,
- * and throws VerificationError if the verification fails.
+ * Offline verification of exports, proofs, envelopes and other files with a trusted key. Each function returns what it
+ * verified, and throws VerificationError if the verification fails.
  */
 export { type BundleOptions, type BundleReport, bundle } from './bundle.ts'
 export { type CheckpointFindings, type ConsistencyFindings, checkpoint, consistency } from './checkpoints.ts'

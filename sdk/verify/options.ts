@@ -5,10 +5,10 @@ import { isId } from '../../src/proof/ids.ts'
 import { parseWitnessPolicy, type WitnessPolicy } from '../../src/proof/tree/cosignature.ts'
 import { UsageError } from '../errors.ts'
 
-/** Answer of a server: text, or a parsed object, or bytes. */
+/** Answer of a server as text, as a parsed object, or as bytes. */
 export type Answer = object | string
 
-/** Returns the answer as text. Throws `bad_utf8` for bytes that are not UTF-8. */
+/** Returns the answer as text. Throws `bad_utf8` for bytes that are not UTF-8, and UsageError for other values. */
 export function textOf(answer: Answer, name: string): string {
   if (typeof answer === 'string') return answer
   if (answer instanceof Uint8Array) return utf8Decode(answer)
@@ -24,7 +24,7 @@ export function parseKids(kids: readonly string[]): string[] {
   })
 }
 
-/** Returns the kids of each agent. Throws UsageError for an invalid agent or kid. */
+/** Returns a map from an agent's id to its trusted kids. Throws UsageError for an invalid agent or kid. */
 export function parseAgentKeys(
   agentKeys: Readonly<Record<string, string | readonly string[]>> | undefined,
 ): Map<string, Set<string>> | undefined {
@@ -39,7 +39,7 @@ export function parseAgentKeys(
   )
 }
 
-/** Witnesses of a ledger, and how many of them must have cosigned. */
+/** Witnesses of a ledger, and the number of them that must have cosigned. */
 export type WitnessOptions = {
   /** Verifier keys (type 04), as witness operators publish them. */
   readonly keys: readonly string[]
@@ -48,8 +48,8 @@ export type WitnessOptions = {
 }
 
 /**
- * Returns the policy. Throws UsageError for invalid keys, or for a minimum that is larger than the number of
- * witnesses.
+ * Returns the policy of these witnesses. Throws UsageError for invalid keys, or for a minimum that is larger than the
+ * number of witnesses.
  */
 export function parseWitnesses(
   witnesses: WitnessOptions | undefined,
@@ -64,9 +64,7 @@ export function parseWitnesses(
   }
 }
 
-/**
- * Throws `witnesses_too_few` if too few witnesses have cosigned. `cosigned`: number of witnesses that have cosigned.
- */
+/** Throws `witnesses_too_few` if `cosigned`, the number of witnesses that have cosigned, is less than the minimum. */
 export function requireWitnesses(cosigned: number, { min, witnesses }: WitnessPolicy): void {
   if (cosigned < min)
     throw new ProofError(
@@ -76,8 +74,8 @@ export function requireWitnesses(cosigned: number, { min, witnesses }: WitnessPo
 }
 
 /**
- * Returns the times in milliseconds. The key is the kid. Throws UsageError for an invalid kid or time, because an
- * invalid kid or time would have no effect.
+ * Maps the kid of each compromised key to the time in ms since when the key is compromised, or to null. Throws
+ * UsageError for an invalid kid or time, because such a value would have no effect.
  */
 export function parseCompromised(keys: Readonly<Record<string, string | null>>): Map<string, number | null> {
   const known = Object.entries(keys).map(([kid, since]): [string, number | null] => {

@@ -17,8 +17,8 @@ import {
 import { chooseEngine } from './providers.ts'
 
 /**
- * Trusted values from other sources. If they are left out, the result depends on the proof itself. The report says
- * what it depends on.
+ * Trusted values from other sources than the proof. If they are left out, the result depends on the proof itself. The
+ * report states these assumptions.
  */
 export type ProofOptions = {
   /** The record that the proof must be about: an answer of `GET /v1/records/{id}`. */
@@ -32,25 +32,29 @@ export type ProofOptions = {
    * checkpoint to one of these notes.
    */
   readonly checkpoints?: readonly string[] | undefined
-  /** Keys known to be compromised, as in `verify.export`. */
+  /**
+   * Maps the kid of each compromised key to the time since when the key is compromised (RFC 3339), or to null. The list
+   * must come from another source than the proof.
+   */
   readonly compromised?: Readonly<Record<string, string | null>> | undefined
   /**
    * Proof that connects the proof's checkpoint to one of `checkpoints`: an answer of `GET
    * /v1/checkpoints/consistency`.
    */
   readonly consistency?: Answer | undefined
-  /** Witnesses that must have cosigned the proof's checkpoint, and the minimum of cosignatures. */
+  /** Witnesses, and the minimum number of them that must have cosigned the proof's checkpoint. */
   readonly witnesses?: WitnessOptions | undefined
 }
 
-/** The result. `entry`: contents of the entry. */
+/** Result of the verification. `entry` contains the contents of the entry. */
 export type ProofReport = ProofFindings & { readonly entry: VerifiedEnvelope }
 
 /**
- * Verifies an answer of `GET /v1/records/{id}/proof` or `/v1/entries/{seq}/proof`. Throws VerificationError.
+ * Verifies an answer of `GET /v1/records/{id}/proof` or `/v1/entries/{seq}/proof`. Throws VerificationError if the
+ * verification fails.
  *
- * The proof shows that the entry was signed, that it is in the ledger of a checkpoint, and that the record matches
- * the digest in the entry.
+ * The proof shows that the entry was signed, that it is in the ledger of a checkpoint, and that the record matches the
+ * digest in the entry.
  */
 export async function proof(proof: Answer, options: ProofOptions = {}): Promise<ProofReport> {
   const { record, consistency, checkpoints = [], noteKey = null } = options

@@ -6,18 +6,18 @@ import type { Engine } from './engine.ts'
 import { makeWebEngine, type Subtle } from './web-crypto.ts'
 
 /**
- * Hash and signature functions that work in every runtime, in readable code. They refuse ES256 with an error that
- * names it.
+ * Hash and signature functions in plain JavaScript, which work in every runtime. They refuse ES256 with an error that
+ * names ES256.
  */
 export const portableProviders = makePortableProviders({ sha256, sha512 })
 
 /**
  * Returns the fastest engine of the runtime.
  *
- * CPU time per entry of an export of 2,000 notarized records, in Node 24 on an AMD EPYC:
+ * These are the CPU times per entry for an export of 2,000 notarized records, in Node 24 on an AMD EPYC:
  *
  * - node:crypto: 125 to 145 µs.
- * - WebCrypto: 135 to 145 µs. Its signatures run on other threads; about 50 µs stay on a page's main thread.
+ * - WebCrypto: 135 to 145 µs. Signatures are checked on other threads; about 50 µs stay on a page's main thread.
  * - portable: 1,210 to 1,280 µs.
  */
 export function chooseEngine(): Engine {

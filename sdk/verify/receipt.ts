@@ -20,7 +20,7 @@ export type ReceiptOptions = {
   /** `noteVerifierKey` of `GET /v1/ledger`, stored earlier. It binds the receipt to that ledger. */
   readonly noteKey: string
   /**
-   * Keys of `/.well-known/tallystick-keys.json` and of agents that sign for themselves. Absent: the entry's own
+   * Keys of `/.well-known/tallystick-keys.json` and of agents that sign for themselves. If absent, the entry's own
    * signature is not checked.
    */
   readonly keys?: EnvelopeKeys | undefined
@@ -30,12 +30,14 @@ export type ReceiptOptions = {
 
 export type ReceiptReport = {
   readonly entry: VerifiedEnvelope
-  /** Position in the ledger. */
+  /** Position of the entry in the ledger. */
   readonly seq: number
-  /** Size and root (hex) of the tree that the note key signed, equal to those of a checkpoint. */
+  /**
+   * `size` and `root` (hex) describe the tree that the note key signed. A checkpoint of this size has the same root.
+   */
   readonly size: number
   readonly root: string
-  /** Subject of the entry; for a record of a batch, that record. */
+  /** Subject of the entry. For a record of a batch, it is that record. */
   readonly subject: string
   readonly keys: 'given' | 'not given'
   readonly record: 'same' | 'not given'
@@ -43,7 +45,7 @@ export type ReceiptReport = {
 
 /**
  * Verifies an answer of `GET /v1/records/{id}/receipt?statement=true` or `/v1/entries/{seq}/receipt?statement=true`.
- * Throws VerificationError.
+ * Throws VerificationError if the verification fails.
  *
  * The receipt shows that the entry is in the ledger of the note key, and that the record matches the digest in the
  * entry.
@@ -77,12 +79,13 @@ export async function receipt(
   })
 }
 
-/** `root`: root of the tree of `to` entries, hex. */
+/** Result of the verification. `root` is the root (hex) of the tree with `to` entries. */
 export type ConsistencyReceiptFindings = { readonly from: number; readonly to: number; readonly root: string }
 
 /**
- * Verifies an answer of `GET /v1/checkpoints/consistency/receipt`: the ledger must extend `from`, a checkpoint stored
- * earlier. Throws VerificationError. `noteKey`: `noteVerifierKey` of `GET /v1/ledger`, stored earlier.
+ * Verifies an answer of `GET /v1/checkpoints/consistency/receipt`. The ledger must extend `from`, a checkpoint stored
+ * earlier. `noteKey` is `noteVerifierKey` of `GET /v1/ledger`, stored earlier. Throws VerificationError if the
+ * verification fails.
  */
 export async function consistencyReceipt(
   receipt: Bytes,

@@ -6,7 +6,7 @@ import type { PublishedKey, SignalEventData } from '../generated/api.ts'
 import { envelope, type VerifiedEnvelope } from './envelope.ts'
 import { VerificationError } from './errors.ts'
 
-/** Event as `webhooks.verify` returns it, or as `GET /v1/events` contains it. */
+/** An event that `webhooks.verify` returns, or that `GET /v1/events` contains. */
 export type SignalEvent = {
   readonly type: 'signal.emitted'
   readonly timestamp: string
@@ -16,7 +16,7 @@ export type SignalEvent = {
 export type SignalOptions = {
   /** Keys of `/.well-known/tallystick-keys.json`, stored earlier. Keys inside the event are not trusted. */
   readonly keys: readonly PublishedKey[]
-  /** `led_…`: the expected ledger. It is needed because a server signs for all of its ledgers with one key. */
+  /** Id of the expected ledger, `led_…`. It is needed because a server signs for all of its ledgers with one key. */
   readonly ledger: string
   /** Time at which the signal must be valid. Default: the current time. */
   readonly now?: Date | undefined
@@ -27,34 +27,36 @@ export type VerifiedSignal = {
   readonly ledger: string
   readonly record: string
   /**
-   * Version of the record after the verdict or its overturning. Of two signals, the one with the higher version
-   * counts.
+   * Version of the record after the verdict or after it was overturned. If a record has two signals, the one with the
+   * higher version counts.
    */
   readonly version: number
-  /** The judged completion. */
+  /** Id of the judged completion. */
   readonly completion: string
   readonly decision: 'SETTLE' | 'HOLD' | 'RELEASE'
   /** Reason: `accepted`, `accepted_anyway`, `rejected`, `rules_passed`, `rules_failed`, `overturned`. */
   readonly code: string
   readonly failingRules: readonly string[]
-  /** null: the signal does not expire. Check it again if you act later. */
+  /**
+   * Time until which the signal is valid. null if the signal does not expire. If you act later, check the signal again.
+   */
   readonly validUntil: string | null
   /** Author of the verdict: an agent, or `system` if only the rules decided. */
   readonly actor: string
-  /** Agent for which a gateway acted. null: the actor acted for itself. */
+  /** Agent for which a gateway acted. null if the actor acted for itself. */
   readonly onBehalfOf: string | null
   readonly recordedAt: string
   /** Hash of the envelope, in hex. It identifies the entry in the chain. */
   readonly leaf: string
-  /** `<record>/<version>`: an idempotency key, so that you act on the signal only once. */
+  /** Idempotency key of the form `<record>/<version>`. Use it to act on the signal only once. */
   readonly once: string
 }
 
 /**
  * `signal_expired`: the signal is genuine, but too old to act on.
  *
- * It is an error so that nobody settles an expired signal by mistake. Sending the event again does not help. Store
- * it, answer 2xx, and let a person check it unless it was settled in time.
+ * It is an error so that nobody settles an expired signal by mistake. If the event is sent again, the signal is still
+ * expired. Store the event, answer 2xx, and let a person check it unless it was settled in time.
  */
 export class SignalExpiredError extends VerificationError {
   readonly signal: VerifiedSignal
@@ -67,12 +69,12 @@ export class SignalExpiredError extends VerificationError {
 }
 
 /**
- * Verifies the settlement signal of a `signal.emitted` event, or of its `data`, offline. One of `keys` must have
- * signed it for this ledger, and all other members must match the envelope.
+ * Verifies the settlement signal of a `signal.emitted` event, or of its `data`, offline. One of `keys` must have signed
+ * its envelope for this ledger. All other members must match the envelope.
  *
  * Throws VerificationError: `event_syntax`, `signal_absent`, `event_contradicts_envelope`, `signal_expired`, and the
- * errors of `envelope`. Some members are not signed with the signal, and therefore not returned: the record's type,
- * the position of the entry (use a proof), and documents (use `document` with the digests of the subjects).
+ * errors of `envelope`. Some members are not signed with the signal, and therefore not returned: the record's type, the
+ * position of the entry (use a proof), and documents (use `document` with the digests of the subjects).
  */
 export async function signal(
   event: SignalEvent | SignalEventData,
@@ -112,7 +114,10 @@ function isObject(value: unknown): value is UntrustedObject {
   return typeof value === 'object' && value !== null
 }
 
-/** Throws if a member contradicts the envelope, because programs read these members. */
+/**
+ * Throws `event_contradicts_envelope` if an unsigned member differs from the envelope, because programs read such
+ * members.
+ */
 function refuseContradictions(data: UntrustedObject, found: VerifiedEnvelope): void {
   const { ledger, kind, leaf, predicate, subjects, version } = found
   const record = isObject(data['record']) ? data['record'] : {}
@@ -137,7 +142,7 @@ function isSame(claimed: unknown, signed: unknown): boolean {
   try {
     return canonicalize(claimed as JsonValue) === canonicalize(signed as JsonValue)
   } catch {
-    return false // missing, not JSON, or cyclic
+    return false // The claimed value is absent, is not JSON, or contains itself.
   }
 }
 
@@ -146,7 +151,7 @@ function verifiedSignal(
   { decision, code, failingRules, validUntil }: NonNullable<VerifiedEnvelope['signal']>,
   version: number,
 ): VerifiedSignal {
-  // Every entry with a signal has its subjects in this order: record, completion.
+  // The subjects of every entry with a signal begin with the record and the completion.
   const [record, completion] = subjects.map(({ name }) => name) as [string, string]
   const claims = { decision, code, failingRules, validUntil, actor, onBehalfOf, recordedAt, leaf }
   return { ledger, record, version, completion, ...claims, once: `${record}/${version}` }

@@ -9,7 +9,7 @@ import { chooseEngine } from './providers.ts'
 export type StatementOptions = {
   /** `noteVerifierKey` of `GET /v1/ledger`, stored earlier. It binds the receipt to that ledger. */
   readonly noteKey: string
-  /** The issuer's key, DER SubjectPublicKeyInfo in base64. Absent: the issuer's signature is not checked. */
+  /** The issuer's key: DER SubjectPublicKeyInfo in base64. If absent, the issuer's signature is not checked. */
   readonly issuerKey?: { readonly alg: 'EdDSA' | 'ES256'; readonly spki: string } | undefined
 }
 
@@ -17,22 +17,22 @@ export type StatementReport = {
   readonly issuer: string
   readonly subject: string
   readonly contentType: string
-  /** Thumbprint of the key, in hex. `leaf` and `root` are in hex too. */
+  /** Thumbprint of the issuer's key in hex. `leaf` and `root` are also in hex. */
   readonly kid: string
   readonly payload: Uint8Array
   readonly leaf: string
-  /** Position in the ledger. */
+  /** Position of the statement in the ledger. */
   readonly seq: number
-  /** Size and root of the tree that the note key signed, equal to those of a checkpoint. */
+  /** `size` and `root` describe the tree that the note key signed. A checkpoint of this size has the same root. */
   readonly size: number
   readonly root: string
   readonly issuerKey: 'given' | 'not given'
 }
 
 /**
- * Verifies a Transparent Statement, from `statements.receipt` or from any SCITT client of the ledger. The receipt
- * proves that the statement is in the ledger of the note key. Only `issuerKey` proves who signed the statement.
- * Throws VerificationError.
+ * Verifies a Transparent Statement, from `statements.receipt` or from any SCITT client of the ledger. Its receipt
+ * proves that the statement is in the ledger of the note key. Only `issuerKey` proves who signed the statement. Throws
+ * VerificationError if the verification fails.
  */
 export async function statement(
   file: Bytes,

@@ -3,14 +3,16 @@ import { isStrictEd25519 } from '../../src/proof/ed25519-points.ts'
 import { hasLowS } from '../../src/proof/p256-low-s.ts'
 import type { Engine } from './engine.ts'
 
-/** Derived from the value, because browsers and Node declare different types. */
+/** This type is derived from the value, because browsers and Node declare different types. */
 export type Subtle = typeof globalThis.crypto.subtle
 type ImportedKey = Awaited<ReturnType<Subtle['importKey']>>
 
 /**
- * WebCrypto is asynchronous, the verifier is not. Pass 1 assumes that all signatures are valid and collects them.
- * Then they are checked. If one fails, pass 2 runs with the known results and stops at the failure. Up to there both
- * passes are identical, so the results come in the same order.
+ * Makes an engine from WebCrypto, which is asynchronous, for the synchronous verifier.
+ *
+ * Pass 1 assumes that all signatures are valid and collects them. Then the engine checks the collected signatures. If
+ * one is invalid, pass 2 runs with the known results and stops at that signature. Both passes are identical up to that
+ * point, so their signatures have the same order.
  */
 export function makeWebEngine(subtle: Subtle, portable: ProofProviders): Engine {
   const isSignature = makeIsSignature(subtle, portable)
@@ -48,9 +50,9 @@ const ALGORITHMS = {
 } as const
 
 /**
- * Makes a function that checks a signature as strictly as the other engines. WebCrypto's Ed25519 uses the equation
- * without cofactor, as its specification says and as BoringSSL, NSS and WebKit do. Points about which libraries
- * differ are checked first.
+ * Makes a function that checks a signature as strictly as the other engines. WebCrypto checks Ed25519 by the equation
+ * without cofactor, as its specification says and as BoringSSL, NSS and WebKit do. Libraries treat some points of the
+ * curve differently. `isStrictEd25519` therefore refuses such points first.
  */
 function makeIsSignature(subtle: Subtle, portable: ProofProviders) {
   const known = new WeakMap<PublicKey, Promise<ImportedKey | null>>()
@@ -73,9 +75,9 @@ function makeIsSignature(subtle: Subtle, portable: ProofProviders) {
         signature as Uint8Array<ArrayBuffer>,
         message as Uint8Array<ArrayBuffer>,
       )
-    // The key could not be imported. For Ed25519, the portable code checks the signature, because browsers have
-    // Ed25519 only since 2023 to 2025. All browsers have P-256, so a P-256 import fails only for a point that is not
-    // on the curve.
+    // The key could not be imported. Browsers have Ed25519 only since 2023 to 2025, so the portable code then checks an
+    // Ed25519 signature. All browsers have P-256, so the import of a P-256 key fails only for a point that is not on
+    // the curve.
     return key.alg === 'EdDSA' && portable.verifySignature(key, message, signature)
   }
 }

@@ -1,16 +1,18 @@
 import { TallystickError } from '../errors.ts'
 
-/** Codes. New codes may be added, but existing ones never change. */
+/** Reasons why a webhook was refused. New codes may be added, but existing ones never change. */
 export type WebhookVerificationErrorCode =
   /** `webhook-id`, `webhook-timestamp` or `webhook-signature` is missing. */
   | 'header_missing'
-  /** One of these headers occurs twice, or has a wrong format. */
+  /**
+   * One of the headers `webhook-id`, `webhook-timestamp` and `webhook-signature` occurs twice, or has a wrong format.
+   */
   | 'header_invalid'
-  /** The webhook is older than the tolerance: a replay, or this machine's clock is wrong. */
+  /** The webhook is older than the tolerance. Somebody replays it, or this machine's clock is wrong. */
   | 'timestamp_too_old'
   /** The webhook's time is in the future, by more than the tolerance. */
   | 'timestamp_in_future'
-  /** A required kind of signature is missing: `v1` for a secret, `v1a` for a public key. */
+  /** A required signature is missing: `v1` for a secret, or `v1a` for a public key. */
   | 'signature_missing'
   /** No signature matches. */
   | 'signature_mismatch'
@@ -18,8 +20,8 @@ export type WebhookVerificationErrorCode =
   | 'body_invalid'
 
 /**
- * The request is not what the ledger sent. Answer 400, and do nothing else. The message contains no secret and no
- * text of the body.
+ * The request is not a genuine webhook of the ledger. Answer 400, and do nothing else. The message contains no secret
+ * and no text of the body.
  */
 export class WebhookVerificationError extends TallystickError {
   readonly code: WebhookVerificationErrorCode

@@ -11,8 +11,8 @@ type DataOf<Type, Event = WebhookEvent> = Event extends { type: infer Types; dat
 /**
  * A verified event.
  *
- * - `id`: the same for each delivery of the event to one endpoint.
- * - `sentAt`: time of this request.
+ * - `id`: id of the event. It is the same for each delivery of the event to one endpoint.
+ * - `sentAt`: time when this request was sent.
  * - `timestamp`: time when the event was recorded.
  *
  * A server newer than this SDK may send other types, as `{ type: string; data: unknown }`. Let your `if` or `switch`

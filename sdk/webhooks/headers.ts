@@ -1,30 +1,33 @@
 import { UsageError } from '../errors.ts'
 import { WebhookVerificationError } from './errors.ts'
 
-/** `Headers`, node:http's `request.headers`, or any object of names and values. Names may have any case. */
+/**
+ * Headers of a request: `Headers`, node:http's `request.headers`, or any object that maps names to values. Names may be
+ * in upper or lower case.
+ */
 export type WebhookHeaders =
   | { get(name: string): string | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>
 
 export type Signature = { readonly version: string; readonly value: string }
 
-/** The signed headers as received, and the signatures. */
+/** The signed headers as received, and the parsed signatures. */
 export type WebhookHead = {
   readonly id: string
-  /** Seconds since the epoch, in digits. */
+  /** Seconds since 1970, as decimal digits. */
   readonly timestamp: string
   readonly signatures: readonly Signature[]
 }
 
 /**
- * Maximum number of signatures. It is more than any rotation needs. The number is limited because the sender chooses
- * how many signatures are tried.
+ * Maximum number of signatures. It is larger than any rotation needs. Without a limit, the sender could make the
+ * receiver check any number of signatures.
  */
 const SIGNATURES_MAX = 32
 
 /*
- * A repeated header arrives as values joined by commas. So the patterns of all headers except the signatures exclude
- * commas.
+ * If a header occurs more than once, its values arrive joined by commas. So the patterns of all headers except the
+ * signatures exclude commas.
  */
 /** Pattern of an id. It excludes dots, because the signed text is `id.timestamp.body` and must be unambiguous. */
 const ID = /^[!-+\-/-~]{1,255}$/

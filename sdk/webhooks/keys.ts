@@ -11,13 +11,13 @@ export type WebhookKeys = {
   readonly publicKeys: readonly PublicKey[]
 }
 
-/** Maximum number of keys, because each key is tried with each signature. */
+/** Maximum number of keys. The number is limited because each key is tried with each signature. */
 const KEYS_MAX = 16
-/** Minimum length in Standard Webhooks. Tallystick's secrets have 32 bytes. */
+/** Minimum length of a secret in bytes according to Standard Webhooks. Tallystick's secrets have 32 bytes. */
 const SECRET_BYTES_MIN = 24
 const SECRET_BYTES_MAX = 64
 
-/** Parses the keys. Throws UsageError, whose text never shows a key. */
+/** Parses the keys of an endpoint. Throws UsageError for an invalid key. The error's text never contains a key. */
 export function parseKeys(given: {
   readonly secret?: OneOrMore | undefined
   readonly publicKey?: OneOrMore | undefined
@@ -32,7 +32,7 @@ export function parseKeys(given: {
 function listOf(given: OneOrMore | undefined, name: string): readonly string[] {
   if (given === undefined) return []
   const list = typeof given === 'string' ? [given] : given
-  // An empty list is refused. Otherwise a list that lost its keys by mistake would disable the check.
+  // An empty list is refused. Otherwise a configuration that lost its keys by mistake would disable the check.
   if (!Array.isArray(list) || list.length === 0 || list.length > KEYS_MAX)
     throw new UsageError(`${name} must be a string, or a list of 1 to ${KEYS_MAX}`)
   return list

@@ -10,9 +10,9 @@ import type { WebhookKeys } from './keys.ts'
 /**
  * Verifies the signatures of each kind for which there are keys. Throws `signature_missing` or `signature_mismatch`.
  *
- * With keys of both kinds, both signatures must be valid. The receiver has the secret too, so whoever steals it there
- * could otherwise sign with the secret alone. The secret is checked first, because that takes microseconds. So a
- * sender without the secret cannot cause 32 Ed25519 checks (4 ms with node:crypto, 0.1 s in pure JavaScript).
+ * With keys of both kinds, both signatures must be valid. Otherwise somebody who steals the secret from the receiver
+ * could sign with the secret alone. The secret is checked first, because that takes microseconds. So a sender without
+ * the secret cannot cause 32 checks of Ed25519 signatures (4 ms with node:crypto, 0.1 s in pure JavaScript).
  */
 export async function verifySignatures(
   signatures: readonly Signature[],
@@ -41,7 +41,10 @@ async function isSigned(
   return false
 }
 
-/** Returns the signatures of a version. Ignores signatures of other versions, and base64 that is not canonical. */
+/**
+ * Returns the signatures of one version. Ignores signatures that are not canonical base64. Throws `signature_missing`
+ * if there is no signature of the version.
+ */
 function valuesOf(signatures: readonly Signature[], version: string): Uint8Array[] {
   const ours = signatures.filter((signature) => signature.version === version)
   if (ours.length === 0)
@@ -55,7 +58,10 @@ function valuesOf(signatures: readonly Signature[], version: string): Uint8Array
   })
 }
 
-/** Compares without an early return, because the time would tell a sender how many bytes of a guess were right. */
+/**
+ * Compares all bytes without an early return. Otherwise the time would tell a sender how many bytes of a guess are
+ * right.
+ */
 function equalInConstantTime(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false
   let difference = 0

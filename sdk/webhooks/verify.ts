@@ -16,18 +16,18 @@ export type WebhookOptions = {
   readonly publicKey?: OneOrMore | undefined
   /** Maximum accepted difference between `webhook-timestamp` and `now`, in either direction. Default: 300. */
   readonly toleranceSeconds?: number | undefined
-  /** Time at which a stored webhook arrived. Default: now. */
+  /** Time at which a stored webhook arrived. Default: the current time. */
   readonly now?: Date | undefined
 }
 
 const TOLERANCE_SECONDS = 300
 
 /**
- * Verifies that the ledger sent this webhook just now (Standard Webhooks). Returns the event. Throws
+ * Verifies that the ledger sent this webhook within the tolerance (Standard Webhooks). Returns the event. Throws
  * WebhookVerificationError, or UsageError for invalid options.
  *
- * `body`: the text or bytes as received, before any parsing. A webhook may arrive more than once, so act only once
- * per `id`. For a settlement signal use `verify.signal`.
+ * `body` is the text or bytes as received, before any parsing. A webhook may arrive more than once, so act only once
+ * for each `id`. For a settlement signal use `verify.signal`.
  */
 export async function verify(
   body: string | Bytes,
@@ -38,7 +38,8 @@ export async function verify(
   const keys = parseKeys(options)
   const { id, timestamp, signatures } = readHead(headers)
   const head = utf8Encode(`${id}.${timestamp}.`)
-  // Copied, and only the copy is parsed, because a pooled Buffer may be overwritten while a signature is checked.
+  // Copies the body and later parses only the copy. Other code may overwrite a pooled Buffer while a signature is
+  // checked.
   const message = concat([head, received])
   const sentAt = verifyTime(Number(timestamp), options)
   await verifySignatures(signatures, message, keys)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { headingId } from '../../tools/site/heading-id.ts'
 
-// Made by tools/site/build.ts.
+// tools/site/build.ts makes this file.
 const sidebar = JSON.parse(readFileSync(new URL('../dist.pages/menu.json', import.meta.url), 'utf8'))
 
 export default {
@@ -11,26 +11,26 @@ export default {
   srcDir: 'dist.pages',
   outDir: 'dist',
   cacheDir: 'dist.cache',
-  // The pages tell readers to open addresses of their own machine.
+  // Some pages link to addresses on the reader's own machine.
   ignoreDeadLinks: 'localhostLinks',
   themeConfig: {
     sidebar,
     outline: [2, 3],
     search: { provider: 'local' },
   },
-  /** Names the Markdown of a page beside its HTML. */
+  /** Adds a link from each HTML page to its Markdown file. */
   transformHead: ({ page }) =>
     page === '404.md'
       ? []
       : [['link', { rel: 'alternate', type: 'text/markdown', href: page.split('/').at(-1) }]],
   markdown: {
-    // Braces at the end of a line are text, such as `{id}` of a route.
+    // Disabled, because braces at the end of a line are plain text, such as `{id}` of a route.
     attrs: { disable: true },
     anchor: { slugify: headingId },
     // Shiki does not know PromQL.
     languageAlias: { promql: 'sql' },
     config(md) {
-      // Pages are text: Vue must not take double braces for a program.
+      // Escapes double braces, because Vue would run their content as code.
       const render = md.render
       md.render = (...args) => render.apply(md, args).replaceAll('{{', '&#123;&#123;')
     },

@@ -7,12 +7,14 @@ import { leafHash } from '../proof/tree/merkle.ts'
 import { nativeProviders } from '../signing/native.ts'
 import { CHOSEN_ID_AGE_MS_MAX } from './limits.ts'
 
-/** An entry that an agent signed itself with one of its registered keys. `statement`: the statement in the envelope. */
+/**
+ * An entry that an agent signed itself with one of its registered keys. `statement` is the statement in the envelope.
+ */
 export type AgentSigned = {
   readonly envelope: Uint8Array
   readonly kid: Uint8Array
   readonly statement: ParsedStatement
-  /** The server's clock, in ms. recordedAt is from the agent's clock. */
+  /** Returns the server's time in ms. `recordedAt` of the statement comes from the agent's clock. */
   readonly now: () => number
 }
 
@@ -24,8 +26,8 @@ type Expected = {
 }
 
 /**
- * Returns the envelope unchanged, with its leaf. Throws `statement_mismatch` unless the envelope contains exactly the
- * statement that the server would have signed.
+ * Returns the envelope unchanged, with its leaf hash. Throws `statement_mismatch` unless the envelope contains exactly
+ * the statement that the server would have signed.
  */
 export function adoptEnvelope({ envelope, statement }: AgentSigned, expected: Expected) {
   refuseOther('/predicateType', statement.kind, expected.kind)
@@ -34,7 +36,9 @@ export function adoptEnvelope({ envelope, statement }: AgentSigned, expected: Ex
   return { envelope, leaf: leafHash(nativeProviders.sha256, envelope) }
 }
 
-/** Compares both as JSON values. Members of `expected` that are undefined count as absent. */
+/**
+ * Throws `statement_mismatch` if the two JSON values differ. Members of `expected` that are undefined count as absent.
+ */
 function refuseOther(path: string, signed: JsonValue | undefined, expected: unknown): void {
   if (isContainer(signed) && isContainer(expected) && Array.isArray(signed) === Array.isArray(expected)) {
     const [found, wanted] = [signed, expected] as Record<string, JsonValue>[]
@@ -59,8 +63,8 @@ export function mismatch(path: string, expected: unknown): ApiError {
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab]/
 
 /**
- * Throws `statement_mismatch` unless the id that the agent chose is a UUIDv7 whose time is close to recordedAt.
- * Searches and indexes rely on this.
+ * Throws `statement_mismatch` unless the id that the agent chose is a UUIDv7 with a time close to `recordedAt`.
+ * Searches and indexes need ids with the right time.
  */
 export function refuseChosenId(id: Uuid, { statement }: AgentSigned, path: string): void {
   if (UUID_V7.test(id) && Math.abs(timeOfUuidv7(id) - statement.recordedAtMs) <= CHOSEN_ID_AGE_MS_MAX) return

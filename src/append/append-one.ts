@@ -12,8 +12,8 @@ export type AppendDeps = { readonly appender: Appender; readonly signers: Signer
 
 /**
  * Appends the entry that `build` makes, and returns when the entry is committed. For every other outcome, throws the
- * ApiError that the client gets. A stale entry is built and signed again, because the ledger's key has changed or the
- * record has a newer entry.
+ * ApiError that the client gets. An entry is stale if the ledger's key has changed, or if the record has a newer entry.
+ * A stale entry is built and signed again.
  */
 export async function appendOne<Built extends { readonly entry: EntryRow }>(
   deps: AppendDeps,
@@ -38,8 +38,8 @@ export async function appendOne<Built extends { readonly entry: EntryRow }>(
 }
 
 /**
- * Stores in the request the ledger's size after the entry. Later reads of the caller can demand that they include the
- * entry.
+ * Stores in the request that the ledger has at least `size` entries. Later reads of the same caller can then demand a
+ * state that includes these entries.
  */
 export function noteSize({ written }: SignedLedger, size: number): void {
   if (written) written.size = Math.max(written.size ?? 0, size)
@@ -61,7 +61,7 @@ export function toApiError(
     case 'overloaded':
       return new ApiError('overloaded', 'nothing was written: try again later', {
         retryable: true,
-        // A random delay, so that refused clients do not all come back at the same time.
+        // Waits a random time, so that refused clients do not all retry at the same moment.
         retryAfterMs: outcome.retryAfterMs * (1 + Math.random()),
       })
     case 'unavailable':
@@ -81,13 +81,14 @@ export function toApiError(
     case 'refused':
       return refusal(outcome.reason, isAgentSigned)
     case 'stale':
-      // The cause can also be a newer step of the record. In this case take-step.ts answers with the current record.
+      // An entry is stale if the ledger's key has changed, or if the record has a newer step. For a newer step,
+      // take-step.ts answers with the current record instead.
       return new ApiError(
         'state_conflict',
         "nothing was written: the ledger's signing key changed meanwhile; send it again",
         { retryable: true },
       )
-    case 'again': // the appender itself retries these entries
+    case 'again': // The appender itself retries entries with this outcome.
       return new ApiError(
         'state_conflict',
         'nothing was written: another request used the same record or Idempotency-Key; send it again',
@@ -145,11 +146,11 @@ function refusal(reason: RefusalReason, isAgentSigned: boolean): Error {
       return new ApiError('ledger_moved', 'nothing was written: this ledger was moved to another deployment')
     case 'ledger':
     case 'kind':
-      return new Error(`append_entries refused the ${reason}`) // no route can cause such an entry
+      return new Error(`append_entries refused the ${reason}`) // No request can cause a refusal for these two reasons.
   }
 }
 
-/** Retry delay for clients. Moving a small ledger takes about one second. */
+/** Delay in ms after which clients retry. Moving a small ledger takes about one second. */
 const MOVING_RETRY_MS = 1_000
 
 export function ledgerMoving(): ApiError {

@@ -19,19 +19,19 @@ import {
 
 export type Queued = {
   readonly ledgerId: Uuid
-  /** Number of records that the entry makes; 0 if it makes none. */
+  /** Number of records that the entry makes. 0 if it makes no record. */
   readonly records: number
   /** Number of search keys of the entry's chunks. */
   readonly keys: number
   readonly bytes: number
   /**
-   * Largest number of entries in this entry's batch. Such a batch has entries of one ledger only, because constraints
-   * of tables may refuse its rows. null: the entry may join any batch.
+   * Maximum number of entries in the batch of this entry. Such a batch has entries of one ledger only, because Postgres
+   * may refuse the whole batch when an entry violates a constraint. null if the entry may join any batch.
    */
   readonly ownBatchMax: number | null
 }
 
-/** Result of `take`. MUST be passed to `end` when Postgres has answered. */
+/** A batch to send, returned by `take`. The caller MUST pass it to `end` when Postgres has answered. */
 export type Batch<T> = {
   readonly items: readonly T[]
   readonly ledgers: ReadonlySet<Uuid>
@@ -44,36 +44,41 @@ type Size = { entries: number; records: number; bytes: number }
 /**
  * Queue of entries that wait for a batch. It decides when a batch is sent.
  *
- * A batch is **open** while entries wait for it, and **in flight** from `take` to `end`. A ledger is *free* if no
- * batch in flight has entries of it, *busy* if one has, and *full* if APPEND_CONNECTIONS_PER_LEDGER have.
+ * A batch is **open** while entries wait for it, and **in flight** from `take` to `end`. A ledger is *free* if no batch
+ * in flight has entries of it, and *busy* if at least one batch has. It is *full* if APPEND_CONNECTIONS_PER_LEDGER
+ * batches have entries of it.
  *
  * If a connection is free and entries of free ledgers wait, the open batch is sent in any of these cases:
  *
  * 1. No more requests are coming.
- * 2. It has half of what is under way: waiting, in flight and coming.
- * 3. It has APPEND_GATHER_RECORDS_MAX records.
+ * 2. Its work is at least half of all work under way, that is: waiting, in flight and coming.
+ * 3. Its work is at least APPEND_GATHER_RECORDS_MAX records.
  * 4. APPEND_GATHER_MS_MAX have passed.
  *
- * If only entries of busy ledgers wait, it is sent if it has half of what is under way, and at least
- * APPEND_OVERLAP_RECORDS_MIN records. It then waits in Postgres for the lock of the heads, and begins when the batch
- * before it is committed.
+ * If only entries of busy ledgers wait, the open batch is sent if its work is at least half of all work under way, and
+ * at least APPEND_OVERLAP_RECORDS_MIN records. It then waits in Postgres for the lock of the heads, and begins when the
+ * previous batch is committed.
  *
  * All other entries wait for the next batch. So two batches alternate under load: one is prepared while the other one
  * commits.
  *
- * Two simpler rules were slower. If a batch waits for all arrived requests, they all merge into one batch: the server
- * prepares while Postgres waits, and waits while Postgres commits (128 connections: 8,779 records/s, with a third of
- * the machine idle). If a batch never waits, it has seven records on average, and a record costs Postgres 84 us
- * instead of 33 us. test/append/overlap.test.ts models both.
+ * Two simpler rules were slower:
+ *
+ * - A batch waits for all arrived requests. Then all requests merge into one batch. The server prepares while Postgres
+ *   waits, and waits while Postgres commits. With 128 connections this reached 8,779 records/s, and a third of the
+ *   machine was idle.
+ * - A batch never waits. Then it has seven records on average, and a record costs Postgres 84 us instead of 33 us.
+ *
+ * test/append/overlap.test.ts models both rules.
  *
  * The class is pure: callers pass the time and the number of coming requests.
  */
 export class AppendQueue<T extends Queued> {
   readonly #waiting = new FairQueue<T>()
-  /** Work of the waiting entries, by ledger, in units of `workOf`. */
+  /** Maps a ledger to the work of its waiting entries, in units of `workOf`. */
   readonly #waitingWork = new Counts()
   readonly #inFlight = new Set<Batch<T>>()
-  /** Number of batches in flight, by ledger. */
+  /** Maps a ledger to the number of batches in flight with entries of this ledger. */
   readonly #flights = new Counts()
   readonly #size: Size = { entries: 0, records: 0, bytes: 0 }
   #inFlightWork = 0
@@ -91,7 +96,10 @@ export class AppendQueue<T extends Queued> {
     return this.#inFlight.size < APPEND_CONNECTIONS
   }
 
-  /** Batches in flight. `oldestAt`: time at which the oldest batch in flight was taken; null if there is none. */
+  /**
+   * Number of batches in flight. `oldestAt` is the time at which the oldest of them was taken, or null if there is
+   * none.
+   */
   get inFlight(): { readonly batches: number; readonly oldestAt: number | null } {
     const [oldest] = this.#inFlight
     return { batches: this.#inFlight.size, oldestAt: oldest?.startedAt ?? null }
@@ -103,7 +111,7 @@ export class AppendQueue<T extends Queued> {
     this.#count(item, 1)
   }
 
-  /** Decides whether an item may be added. Returns null if it may, otherwise how long it would wait, in ms. */
+  /** Returns null if the item may be added. Otherwise returns for how long it would wait, in ms. */
   refusal(item: T, now: number): number | null {
     const batchesAhead = Math.max(
       this.#size.entries / APPEND_BATCH_ENTRIES_MAX,
@@ -120,11 +128,11 @@ export class AppendQueue<T extends Queued> {
   }
 
   /**
-   * Returns the batch to send now, or null. `coming`: number of requests that were accepted and have not begun. Some
-   * of them will append.
+   * Returns the batch to send now, or null. `coming` is the number of requests that were accepted but have not begun.
+   * Some of them will append.
    *
-   * The caller MUST call it until it returns null, after each `add` and `end`, and while requests are coming. The
-   * caller MUST pass each batch to `end`.
+   * After each `add` and `end`, and while requests are coming, the caller MUST call this repeatedly until it returns
+   * null. The caller MUST pass each batch to `end`.
    */
   take(now: number, coming: number): Batch<T> | null {
     if (!this.hasFreeConnection) return null
@@ -142,13 +150,13 @@ export class AppendQueue<T extends Queued> {
     this.#inFlight.delete(batch)
     this.#inFlightWork -= workOfAll(batch.items)
     for (const ledger of batch.ledgers) this.#flights.add(ledger, -1)
-    // If the batch overlapped the previous one, its time counts from the end of the previous one.
+    // If the batch overlapped the previous batch, its time counts from the end of the previous batch.
     const ms = now - Math.max(batch.startedAt, this.#endedAt)
     this.#batchMs += (ms - this.#batchMs) / 8
     this.#endedAt = now
   }
 
-  /** Returns the waiting work of those ledgers that have entries in exactly `flights` batches in flight. */
+  /** Returns the waiting work of the ledgers that have entries in exactly `flights` batches in flight. */
   #workAt(flights: number): number {
     if (flights === 0 && this.#flights.owners === 0) return this.#waitingWork.total
     let work = 0
@@ -160,7 +168,7 @@ export class AppendQueue<T extends Queued> {
   #isAt(flights: number, ledger: string, items: readonly T[]): boolean {
     if (this.#flights.of(ledger) !== flights) return false
     // An entry with `ownBatchMax` waits until no batch in flight has entries of its ledger, because the database may
-    // refuse its batch as a whole.
+    // refuse the whole batch of such an entry.
     return flights === 0 || items[0]!.ownBatchMax === null
   }
 
@@ -177,7 +185,10 @@ export class AppendQueue<T extends Queued> {
     return this.#inFlightWork + this.#waitingWork.total + coming
   }
 
-  /** Fills a batch, round-robin, from those ledgers that have entries in exactly `flights` batches in flight. */
+  /**
+   * Fills a batch from the ledgers that have entries in exactly `flights` batches in flight. Takes entries of these
+   * ledgers in turn (round-robin).
+   */
   #takeAt(flights: number, now: number): Batch<T> {
     const items: T[] = []
     let [records, keys, bytes] = [0, 0, 0]
@@ -185,7 +196,7 @@ export class AppendQueue<T extends Queued> {
       if (!this.#isAt(flights, ledger, waiting)) continue
       const next = waiting[0]!
       if (next.ownBatchMax !== null) {
-        if (items.length > 0) continue // the ledger stays first in order
+        if (items.length > 0) continue // The entry needs a batch without other ledgers. Its ledger stays first in the order for the next batch.
         this.#takeOwn(ledger, waiting, items)
         break
       }
@@ -205,8 +216,8 @@ export class AppendQueue<T extends Queued> {
 
   /**
    * Takes a few entries of one ledger only. The database can refuse such a batch as a whole, for example because an
-   * agent's name is taken. Then the batch is split in halves until the entry at fault is found. With 300 such entries
-   * in one batch, all other callers in the batch waited for a second.
+   * agent's name is taken. Then the batch is split in halves until the entry at fault is found. When 300 such entries
+   * were in one batch, all other callers of the batch waited for a second.
    */
   #takeOwn(ledger: string, waiting: readonly T[], items: T[]): void {
     while (items.length < (waiting[0]?.ownBatchMax ?? 0)) items.push(this.#shift(ledger))
@@ -229,13 +240,13 @@ export class AppendQueue<T extends Queued> {
   }
 
   /**
-   * Returns for how long the batch in flight that the ledger waits for has been in flight. Returns 0 if the ledger
-   * waits for none.
+   * Returns for how many ms the batch that the ledger waits for has been in flight. Returns 0 if the ledger waits for
+   * no batch.
    */
   #stalledMs(ledger: Uuid, now: number): number {
     let youngestAt: number | null = null
     for (const { ledgers, startedAt } of this.#inFlight) {
-      if (ledgers.has(ledger)) return now - startedAt // the oldest batch of the ledger
+      if (ledgers.has(ledger)) return now - startedAt // This is the oldest batch of the ledger.
       youngestAt = startedAt
     }
     return this.hasFreeConnection || youngestAt === null ? 0 : now - youngestAt
@@ -251,7 +262,7 @@ export class AppendQueue<T extends Queued> {
 
 /**
  * Returns approximately how much work an entry is for Postgres. The unit is an entry with a single record. 16 records
- * of a batch (a quarter of a chunk) cost as much as one unit, and so do four search keys.
+ * of a batch (a quarter of a chunk) cost one unit. Four search keys also cost one unit.
  */
 function workOf({ records, keys }: Queued): number {
   return Math.max(1, records / 16, keys / 4)

@@ -10,21 +10,21 @@ export type Overloaded = { readonly status: 'overloaded'; readonly retryAfterMs:
 /** Callbacks for metrics. They MUST NOT throw. */
 export type AppendObserver = {
   overloaded(): void
-  /** Called when an entry was queued. `ms`: time since the entry's author was authenticated. */
+  /** Called when an entry was queued. `ms` is the time since the entry's author was authenticated. */
   prepared(ms: number): void
   /**
-   * Called when the callers of a batch were answered and the answers were passed to the kernel. `ms`: time since the
-   * batch's commit.
+   * Called when the answers to the callers of a batch were passed to the kernel. `ms` is the time since the batch's
+   * commit.
    */
   answered(entries: number, ms: number): void
   retried(cause: RetryCause): void
-  /** Called after each try to commit a batch. `ms`: duration of the try. */
+  /** Called after each try to commit a batch. `ms` is the duration of the try. */
   committed(batch: {
     readonly entries: readonly EntryRow[]
     readonly outcomes: readonly AppendOutcome[]
     readonly records: number
     readonly ms: number
-    /** For each entry, how long it had waited for the batch, in ms. */
+    /** Time in ms that each entry had waited for the batch. */
     readonly waitsMs: readonly number[]
   }): void
 }
@@ -32,17 +32,17 @@ export type AppendObserver = {
 /**
  * Appends entries. No other code writes to the chain.
  *
- * A caller MUST do all CPU work (validate, build, hash, sign) before, because the appender only writes. A caller MUST
- * NOT answer success before the promise settles as `appended` or `replayed`. Both mean that the entry is committed
- * and on disk. A caller MUST NOT retry after `unknown`, except with the same idempotency key.
+ * A caller MUST do all CPU work (validate, build, hash, sign) before the call, because the appender only writes. A
+ * caller MUST NOT answer success before the promise settles as `appended` or `replayed`. Both mean that the entry is
+ * committed and on disk. A caller MUST NOT retry after `unknown`, except with the same idempotency key.
  *
- * The appender MUST settle every promise with exactly one outcome. It MUST refuse at once what it cannot commit in
- * time, and MUST NOT drop an accepted entry. Two entries of a ledger may be committed in either order, unless the
- * second was appended after the first had settled.
+ * The appender MUST settle every promise with exactly one outcome. It MUST refuse at once an entry that it cannot
+ * commit in time, and MUST NOT drop an accepted entry. Two entries of a ledger may be committed in either order, unless
+ * the second was appended after the first had settled.
  *
- * An entry waits in the queue, which decides when a batch is sent (append-queue.ts). Then the entry is in flight
- * until it is settled. The next batch is sent before the callers of the last batch are answered. Answering them
- * blocks the event loop for a millisecond, and Postgres would be idle during that time.
+ * An entry waits in the queue, which decides when a batch is sent (append-queue.ts). Then the entry is in flight until
+ * it is settled. The next batch is sent before the callers of the previous batch are answered. Otherwise Postgres would
+ * be idle during the answers, which block the event loop for a millisecond.
  *
  * Only committed entries survive a crash. If the process crashes, accepted entries that were not committed are lost,
  * and their clients get no answer.
@@ -52,7 +52,7 @@ export class Appender {
   readonly #pool: pg.Pool
   readonly #observer: AppendObserver | null
   readonly #countComing: () => number
-  /** Whether `#send` is scheduled for the next iteration of the event loop. */
+  /** True if `#send` is scheduled for the next iteration of the event loop. */
   #isScheduled = false
   #closed = false
   #emptied: PromiseWithResolvers<void> | null = null
@@ -64,7 +64,7 @@ export class Appender {
     this.#countComing = countComing
   }
 
-  /** Appends an entry. `sinceMs`: time at which the entry's author was authenticated, by Date.now(). */
+  /** Appends an entry. `sinceMs` is the time by Date.now() at which the entry's author was authenticated. */
   append(entry: EntryRow, sinceMs: number | null = null): Promise<AppendOutcome | Overloaded> {
     if (this.#closed) {
       return Promise.resolve({ status: 'unavailable', error: new Error('the server is shutting down') })
@@ -95,7 +95,7 @@ export class Appender {
     return this.#queue.size
   }
 
-  /** Batches in flight. `oldestMs`: age of the oldest batch in flight; 0 if there is none. */
+  /** Number of batches in flight. `oldestMs` is the age of the oldest of them, or 0 if there is none. */
   get underWay(): { readonly batches: number; readonly oldestMs: number } {
     const { batches, oldestAt } = this.#queue.inFlight
     return { batches, oldestMs: oldestAt === null ? 0 : performance.now() - oldestAt }
@@ -121,9 +121,7 @@ export class Appender {
     })
   }
 
-  /**
-   * Sends the batches that are due. If the open batch waits for requests that are coming, `#send` is scheduled again.
-   */
+  /** Sends the batches that are due. If entries wait and more requests are coming, schedules `#send` again. */
   #send(): void {
     const coming = this.#countComing()
     for (;;) {
@@ -148,7 +146,7 @@ export class Appender {
       const outcome = outcomes[i]!
       if (outcome.status !== 'again') settle(outcome)
     }
-    // nextTick runs after all promise callbacks that the outcomes started, so the answers have been written.
+    // nextTick runs after all promise callbacks that the outcomes started, so the answers have been written by then.
     process.nextTick(() => this.#observer?.answered(batch.items.length, performance.now() - endedAt))
     if (this.#isEmpty()) this.#emptied?.resolve()
   }
@@ -166,19 +164,19 @@ type WaitingEntry = Queued & {
 
 /**
  * Returns the entries that must be sent again, because an earlier entry of the batch was about the same record or
- * idempotency key. They come first in the next batch, in their order. The list is reversed, because the caller adds
- * each entry in front of the others.
+ * idempotency key. The list is in reverse order: the caller adds each entry in front of the others, so they come first
+ * in the next batch and keep their order.
  */
 function againOf(items: readonly WaitingEntry[], outcomes: readonly AppendOutcome[]): WaitingEntry[] {
   return items.filter((_, i) => outcomes[i]!.status === 'again').reverse()
 }
 
-/** Size of a search key beside its text. Each key of a chunk is a row in two indexes, whatever its length. */
+/** Bytes that a search key adds to its own length. Each key of a chunk is a row in two indexes, whatever its length. */
 const KEY_OVERHEAD_BYTES = 128
 
 const ABOUT_PEERS: ReadonlySet<string> = new Set(['record-created', 'record-shared', 'step-offered'])
 
-/** Returns the value of `ownBatchMax` (Queued) for an entry. */
+/** Returns the maximum number of entries in the batch of this entry, or null if the entry may join any batch. */
 function ownBatchMaxOf({ detail, kind }: EntryRow): number | null {
   if (detail === null) return null
   return ABOUT_PEERS.has(kind) ? APPEND_BATCH_PEER_ENTRIES_MAX : APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX
@@ -188,7 +186,7 @@ export function countRecords({ itemCount, records }: EntryRow): number {
   return itemCount ?? records.length
 }
 
-/** Returns the approximate number of bytes that an entry adds to a call. */
+/** Returns the approximate number of bytes that an entry adds to a call of append_entries. */
 export function bytesOf(entry: EntryRow): number {
   let bytes = entry.envelope.length + (entry.document?.content.length ?? 0) + (entry.statement?.length ?? 0)
   for (const record of entry.records) bytes += record.payload.length + (record.metadata?.length ?? 0)

@@ -39,7 +39,7 @@ export type RefusalReason =
   | 'taken'
 
 /**
- * Why a call is repeated.
+ * Reason why a call is repeated.
  *
  * - `deadlock`: Postgres ended a deadlock.
  * - `data`: Postgres refused, or may have refused, the data of one entry. The call is repeated in halves.
@@ -47,16 +47,15 @@ export type RefusalReason =
  */
 export type RetryCause = 'deadlock' | 'data' | 'unavailable'
 
-/** Callback for metrics of repeated calls; null: none. */
 type RetryObserver = { retried(cause: RetryCause): void } | null
 
 /**
- * Commits one batch: one connection, one round trip, one transaction. Returns one outcome per entry, in order. Never
- * throws.
+ * Commits one batch with one connection, one round trip and one transaction. Returns one outcome per entry, in order.
+ * Never throws.
  *
  * If Postgres refuses the data, the call is repeated in halves until only the entry at fault fails. If Postgres fails
- * for a reason that may lie in the data, such as a row that is too large, the call is halved too. If both halves fail
- * then, the search stops.
+ * for a reason that the data may cause, such as a row that is too large, the call is repeated in halves too. In this
+ * case the search stops when both halves fail.
  */
 export async function commitBatch(
   pool: pg.Pool,
@@ -85,7 +84,7 @@ async function settle(
     return [...outcomes, ...(await commitBatch(pool, second, observer))]
   }
   const right = await tryCommit(pool, second, observer)
-  // Both halves failed, so the cause is the state of the database, not an entry. More calls would only add load.
+  // Both halves failed, so the state of the database is the cause, not an entry. More calls would only add load.
   if (isState(right)) return [...toFailedOutcomes(first, left), ...toFailedOutcomes(second, right)]
   return [...(await settle(pool, first, left, observer)), ...(await settle(pool, second, right, observer))]
 }
@@ -95,15 +94,15 @@ function toFailedOutcomes(entries: readonly EntryRow[], failure: Failure): Appen
   return entries.map(() => outcome)
 }
 
-/** Outcome of entries that belong together: either all were appended, or none, or this is unknown. */
+/** Outcome of entries that belong together. Either all were appended, or none, or it is unknown whether they were. */
 type TogetherOutcome =
   | { readonly status: 'appended' }
   | Extract<AppendOutcome, { status: 'unavailable' | 'unknown' | 'failed' }>
 
 /**
  * Commits entries that belong together, such as a ledger's first entries. They are never split into halves. Throws if
- * the database decided differently about single entries. This should be impossible, because no other request uses
- * their ledger, records or keys.
+ * the entries have different outcomes. This should be impossible, because no other request uses their ledger, records
+ * or keys.
  */
 export async function commitTogether(pool: pg.Pool, entries: readonly EntryRow[]): Promise<TogetherOutcome> {
   const result = await tryCommit(pool, entries, null)
@@ -146,7 +145,7 @@ async function callOnce(pool: pg.Pool, entries: readonly EntryRow[]): Promise<Ap
   try {
     client = await pool.connect()
   } catch (error) {
-    return { kind: 'unavailable', error: error as Error } // nothing was sent
+    return { kind: 'unavailable', error: error as Error } // Nothing was sent.
   }
   try {
     const answers = await appendEntries(client, entries)

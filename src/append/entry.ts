@@ -36,10 +36,10 @@ type KeyHolder = {
   readonly authenticatedAtMs: number
 }
 
-/** An agent of another ledger, `led_…/agt_…`, that acts by an offer. It has no API key of this ledger. */
+/** An agent of another ledger, `led_…/agt_…`, whose offer is accepted here. It has no API key of this ledger. */
 type RemoteAgent = { readonly agent: string; readonly agentId: Uuid; readonly offer: TakenOffer }
 
-/** Statement of an entry, and the rows that its kind requires. */
+/** Contents of an entry's statement, and the detail that its kind requires. */
 export type EntryClaims = { [Kind in EntryKind]: CommonClaims & ClaimsOfKind<Kind> }[EntryKind]
 
 type ClaimsOfKind<Kind extends EntryKind> = { readonly kind: Kind } & (undefined extends EntryDetails[Kind]
@@ -47,37 +47,40 @@ type ClaimsOfKind<Kind extends EntryKind> = { readonly kind: Kind } & (undefined
   : { readonly detail: EntryDetails[Kind] })
 
 type CommonClaims = {
-  /** Subject of the entry. `digest`: lower-case hex. `id`: null if the subject has none. */
+  /** Subject of the entry. `digest` is lower-case hex. `id` is null if the subject has no id. */
   readonly subject: { readonly id: Uuid | null; readonly name: string; readonly digest: string }
   readonly extraSubjects?: readonly Subject[]
   readonly onBehalfOf?: { readonly agent: string } | null
-  /** Members of the predicate, except ledger, author and time. */
+  /** Members of the predicate, except the ledger, the author and the time. */
   readonly predicate: object
   readonly idempotency?: IdempotencyRow | null
-  /** Change of a record. It is absent for entries that change no record. */
+  /** Change of a record. Absent if the entry changes no record. */
   readonly event?: {
     readonly version: number
     readonly to: string
-    /** Leaf of the record's last entry, lower-case hex; null for the record's first entry. */
+    /** Leaf of the record's last entry in lower-case hex. null for the record's first entry. */
     readonly previous: string | null
-    /** Party of a gated record's step, or the agent for which a record is notarized. It is absent if `system` acts. */
+    /** Party of a gated record's step, or the agent for which a record is notarized. Absent if `system` acts. */
     readonly partyId?: Uuid | undefined
   }
   readonly records?: readonly RecordRow[]
-  /** Records of a batch. */
   readonly chunks?: readonly ChunkRow[]
   readonly unseenBefore?: number | null | undefined
   readonly gated?: GatedRow | undefined
   readonly document?: DocumentRow | undefined
-  /** Statement of another issuer that the entry registers. `leaf`: 32 bytes. */
+  /**
+   * Statement of another issuer that the entry registers. `leaf` is the hash of the statement's envelope (32 bytes).
+   */
   readonly statement?: { readonly bytes: Uint8Array; readonly leaf: Uint8Array }
 }
 
 export type EntrySigner = Signer | AgentSigned
 
 /**
- * Makes and signs an entry in the form that append_entries accepts. No other code makes entries. Throws `overloaded`
- * for a caller that waited too long, `statement_mismatch`, and an Error for an entry that verifiers would refuse.
+ * Makes and signs an entry in the form that append_entries accepts. No other code makes entries.
+ *
+ * Throws `overloaded` if the caller waited too long, and `statement_mismatch` if an agent signed another statement.
+ * Throws an Error for an entry that verifiers would refuse.
  */
 export function sealEntry(
   signer: EntrySigner,
@@ -134,7 +137,7 @@ type Statement = {
 
 /**
  * Signs an entry after checking that verifiers accept it. One entry that verifiers refuse would make the whole ledger
- * unverifiable forever. An entry that fails the checks shows a bug of the server (`internal_error`), and is not
+ * unverifiable forever. An entry that fails the checks is caused by a bug of the server (`internal_error`), and is not
  * written. The checks take 3 us of the 110 us that a notarization costs the server.
  */
 function sign(
@@ -157,9 +160,9 @@ function sign(
 }
 
 /**
- * Throws `overloaded` if the caller's request has waited too long. Meanwhile its API key may have been revoked, or an
- * agent that it names may have been disabled. A ledger with an entry by a key that ended long before does not verify
- * (KEY_LINGER_MS_MAX, src/proof/ledger/actors.ts).
+ * Throws `overloaded` if the caller's request has waited too long. During the wait its API key may have been revoked,
+ * or an agent that it names may have been disabled. If an entry names a key that was revoked long before, its ledger
+ * does not verify (KEY_LINGER_MS_MAX, src/proof/ledger/actors.ts).
  */
 export function requireRecent(
   { authenticatedAtMs }: Pick<KeyHolder, 'authenticatedAtMs'>,

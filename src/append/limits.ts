@@ -1,37 +1,40 @@
-// Requests
+// Limits of requests.
 /**
- * Maximum time between the authentication of a caller and the server's signature. The body may take
+ * Maximum time in ms between the authentication of a caller and the server's signature. Receiving the body may take
  * REQUEST_TIMEOUT_MS of this time. The rest is for loading types.
  */
 export const CALLER_AGE_MS_MAX = 40_000
 /**
- * Maximum time between the time in an id that an agent chose and the entry's recordedAt. Both come from the agent's
- * clock.
+ * Maximum difference in ms between the time in an id that an agent chose and the entry's `recordedAt`. Both come from
+ * the agent's clock.
  */
 export const CHOSEN_ID_AGE_MS_MAX = 60_000
 
-// The append queue of one process
+// Maximum number of entries in a batch. This constant and the following ones limit the append queue of one process.
 export const APPEND_BATCH_ENTRIES_MAX = 512
-/** Administrative entries per batch. If Postgres refuses all eight, splitting the batch in halves takes 15 calls. */
+/**
+ * Maximum number of administrative entries per batch. If Postgres refuses all eight, splitting the batch in halves
+ * takes 15 calls.
+ */
 export const APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX = 8
 /**
- * Entries about peers per batch: offers and shared records. Postgres may refuse such an entry although an earlier
- * check accepted it, for example a second offer for a record, or an entry that arrives while a peering ends. So
- * batches are small; with 8 instead of 32 entries, Postgres would need 1.6 ms per offer.
+ * Maximum number of entries about peers per batch: offers and shared records. Postgres may refuse such an entry
+ * although an earlier check accepted it. Examples are a second offer for a record, and an entry that arrives while a
+ * peering ends. So batches are small. With a maximum of 8, an offer would cost Postgres 1.6 ms.
  */
 export const APPEND_BATCH_PEER_ENTRIES_MAX = 32
 export const APPEND_BATCH_RECORDS_MAX = 4_000
 /**
- * Search keys per batch. A search key costs Postgres as much as five records. A batch of 1,000 records usually has 50
- * keys, or 1,050 if each record has its own trace.
+ * Maximum number of search keys per batch. A search key costs Postgres as much as five records. A batch of 1,000
+ * records usually has 50 keys, or 1,050 if each record has its own trace.
  */
 export const APPEND_BATCH_KEYS_MAX = 1_024
 export const APPEND_BATCH_BYTES_MAX = 16 * 1024 * 1024
-/** Batches that one process may have in flight. */
+/** Maximum number of batches that one process has in flight. */
 export const APPEND_CONNECTIONS = 3
 /**
- * Batches that one ledger may have in flight. The second batch waits in Postgres for the commit of the first. A third
- * batch would gain nothing.
+ * Maximum number of batches in flight with entries of one ledger. The second batch waits in Postgres for the commit of
+ * the first. A third batch would gain nothing.
  */
 export const APPEND_CONNECTIONS_PER_LEDGER = 2
 /**
@@ -40,25 +43,25 @@ export const APPEND_CONNECTIONS_PER_LEDGER = 2
  */
 export const APPEND_OVERLAP_RECORDS_MIN = 16
 /**
- * While arrived requests are still being prepared, a batch waits up to this number of records and this time
- * (append-queue.ts).
+ * While more requests are coming, a batch waits until it has work of this many records, or until APPEND_GATHER_MS_MAX
+ * have passed (append-queue.ts).
  */
 export const APPEND_GATHER_RECORDS_MAX = 256
 export const APPEND_GATHER_MS_MAX = 20
-/** Size of the queue. One ledger may have half of the entries that the other ledgers leave free. */
+/** Maximum number of entries in the queue. One ledger may use half of what the other ledgers leave free. */
 export const APPEND_QUEUE_ENTRIES_MAX = 4_096
 export const APPEND_QUEUE_RECORDS_MAX = 65_536
 export const APPEND_QUEUE_BYTES_MAX = 128 * 1024 * 1024
 export const APPEND_WAIT_MS_MAX = 2_000
 export const APPEND_DEADLOCK_RETRIES_MAX = 3
 /**
- * If the database is unavailable, the call is repeated once after the pause. It is not repeated if the first try took
- * longer than the second limit.
+ * Pause in ms before a call is repeated because the database was unavailable. It is repeated once, and only if the
+ * first try took at most APPEND_UNAVAILABLE_RETRY_MS_MAX.
  */
 export const APPEND_UNAVAILABLE_PAUSE_MS = 100
 export const APPEND_UNAVAILABLE_RETRY_MS_MAX = 1_000
 /**
- * Retries of a stale entry. An entry becomes stale if the record gets a newer entry, and if the ledger's key changes.
- * Both may happen to the same entry.
+ * Maximum number of retries of a stale entry. An entry becomes stale if the record gets a newer entry, or if the
+ * ledger's key changes. Both may happen to the same entry.
  */
 export const APPEND_STALE_RETRIES_MAX = 2

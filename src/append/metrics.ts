@@ -7,7 +7,7 @@ import type { AppendOutcome, RefusalReason, RetryCause } from './commit.ts'
 import { APPEND_QUEUE_BYTES_MAX, APPEND_QUEUE_ENTRIES_MAX, APPEND_QUEUE_RECORDS_MAX } from './limits.ts'
 
 /**
- * All values of the type must be listed. A missing value would be counted as NaN, and every sum that includes it
+ * All values of the type must be listed. The count of a missing value would be NaN, and every sum that includes it
  * would be NaN too.
  */
 const STATUSES = keysOf<AppendOutcome['status'] | 'overloaded'>({
@@ -42,7 +42,6 @@ function keysOf<Key extends string>(all: Readonly<Record<Key, 0>>): readonly Key
   return Object.keys(all) as Key[]
 }
 
-/** Registers metrics of batches and their entries. Returns the observer that updates them. */
 export function makeAppendObserver(metrics: Metrics): AppendObserver {
   const outcomes = new Tally(STATUSES)
   const reasons = new Tally(REASONS)

@@ -7,13 +7,13 @@ import { formatId } from '../proof/ids.ts'
 import { Appender, type AppendObserver, countRecords, type Overloaded } from './appender.ts'
 import type { AppendOutcome } from './commit.ts'
 
-/** A traced entry that waits for its commit. `queuedAt`: time by performance.now(). */
+/** Span of an entry that waits for its commit. `queuedAt` is the time by performance.now(). */
 type QueuedSpan = { readonly span: Span; readonly queuedAt: number }
 
 /**
- * Appender that traces. The request's trace gets one span for the wait until the batch is committed. Each batch with
- * traced entries gets a span in a trace of its own, because a batch serves many requests. Both spans are linked to
- * each other.
+ * Appender that makes trace spans. The request's trace gets one span for the wait until the batch is committed. Each
+ * batch with traced entries gets a span in a trace of its own, because a batch serves many requests. The two spans link
+ * to each other.
  */
 export class TracedAppender extends Appender {
   readonly #tracing: Tracing
@@ -47,7 +47,7 @@ export class TracedAppender extends Appender {
     this.#waiting.set(entry, { span, queuedAt })
     const outcome = await super.append(entry, sinceMs)
     this.#waiting.delete(entry)
-    // After any other outcome, this request has not made the record.
+    // After any other outcome, the record was not made by this request.
     if (outcome.status === 'appended') request.setAttributes(madeBy(entry))
     endAppend(span, outcome)
     return outcome
@@ -77,7 +77,8 @@ function traceCommit(
     startedAt,
   })
   for (const { span, queuedAt } of traced) {
-    // If the entry was answered `again` before, this is the wait since the last commit.
+    // If the entry was answered `again` before, this replaces the value of the earlier commit. The wait always counts
+    // from the first time that the entry was queued.
     span.setAttribute('tallystick.append.wait_ms', Math.round((startedAt - queuedAt) * 1_000) / 1_000)
     span.addLink({ context: commit.spanContext() })
   }
@@ -105,7 +106,10 @@ function endAppend(span: Span, outcome: AppendOutcome | Overloaded): void {
   span.end(performance.now())
 }
 
-/** Returns attributes that name what the request made. With them, people find the requests of a record. */
+/**
+ * Returns attributes with the id of the batch or record that the entry makes. By these ids, people find the requests of
+ * a record.
+ */
 function madeBy({ kind, subjectId, records }: EntryRow): Attributes {
   if (kind === 'batch-notarized') return { 'tallystick.batch.id': formatId('bat', subjectId!) }
   return records.length === 1 ? { 'tallystick.record.id': formatId('rec', records[0]!.recordId) } : {}

@@ -3,35 +3,38 @@ import { threadCpuMs } from '../verify/thread-cpu.ts'
 import { POSTGRES_CPU_RATIO } from './limits.ts'
 import { Waker } from './waker.ts'
 
-/** Background work that runs in rounds. `step` does one round, and returns whether to call it again at once. */
+/**
+ * Background work that runs in rounds. `step` does one round. It returns true if the next round should start at once.
+ */
 export type Follower = {
   readonly name: string
   readonly everyMs: number
   readonly step: () => Promise<boolean>
-  /** Largest share of time that rounds may take, so that other work on the machine gets the rest. Default: 1. */
+  /** Maximum share of time that rounds may take. The rest is for other work on the machine. Default: 1. */
   readonly timeShareMax?: number
   /**
-   * What the share is a share of.
+   * What `timeShareMax` limits.
    *
-   * - `time` (default): elapsed time. For rounds of queries, whose CPU cannot be measured here.
-   * - `cpu`: CPU of this thread and of `threadsCpuMs`, plus an estimate for Postgres. Work of libuv's pool, such as
-   *   compression, is not counted.
+   * - `time` (default): elapsed time. For rounds that mainly query the database, because their CPU time cannot be
+   *   measured here.
+   * - `cpu`: CPU time of this thread and of `threadsCpuMs`, plus an estimate for Postgres. The CPU time of libuv's
+   *   thread pool, for example for compression, is not counted.
    */
   readonly shareOf?: 'time' | 'cpu'
-  /** CPU that the follower's own threads have used so far. */
+  /** Returns the CPU time in ms that the follower's own threads have used so far. */
   readonly threadsCpuMs?: () => number
   /**
-   * Longest pause after a failure. Default: FAILURE_PAUSE_MS_MAX. Set it for work that must continue as soon as the
-   * database is back.
+   * Maximum pause after a failure. Default: FAILURE_PAUSE_MS_MAX. A shorter pause is for work that must continue as
+   * soon as the database is available again.
    */
   readonly failurePauseMsMax?: number
-  /** Waking it starts the next round sooner, within the share of time. */
+  /** Starts the next round sooner when it is woken, but not sooner than `timeShareMax` allows. */
   readonly waker?: Waker
 }
 
 export type FollowerObserver = (follower: string, result: 'ok' | 'failed', ms: number) => void
 
-/** Clock and CPU meter of the thread that runs rounds. Tests pass their own. */
+/** Clock and CPU meter of the thread that runs the rounds. Tests pass their own implementation. */
 export type RoundMeter = {
   nowMs(): number
   cpuMs(): number
@@ -41,17 +44,17 @@ export type RoundMeter = {
 type FollowerLog = { error(details: object, message: string): void }
 
 /**
- * Longest pause while the database is down. It is short, so that the follower continues soon after the database is
- * back.
+ * Maximum pause after a failure, for example while the database is unavailable. It is short, so that the follower
+ * continues soon after the database is available again.
  */
 const FAILURE_PAUSE_MS_MAX = 5_000
 
 /**
- * Measures CPU time of the thread. Time by performance.eventLoopUtilization would be wrong on a busy machine: with
- * six busy processes on two cores a loop used 508 ms of CPU, and the function reported 7,643 ms of work. A follower
- * would then get a fifteenth of its share.
+ * Measures the CPU time of this thread. performance.eventLoopUtilization would be wrong on a busy machine: with six
+ * busy processes on two cores, it reported 7,643 ms of work for a loop that used 508 ms of CPU. A follower would then
+ * get a fifteenth of its share.
  *
- * A call costs 0.6 µs. Other work of this thread during a round is counted too. So the follower may get less than its
+ * A call takes 0.6 µs. Other work of this thread during a round is counted too. So the follower may get less than its
  * share, but never more.
  */
 const THREAD_METER: RoundMeter = {
@@ -62,7 +65,7 @@ const THREAD_METER: RoundMeter = {
   },
 }
 
-/** Runs rounds until `signal` aborts; a started round is finished. Never throws. */
+/** Runs rounds until `signal` aborts. A round that has started is finished. Never throws. */
 export async function runFollower(
   follower: Follower,
   log: FollowerLog,
@@ -91,7 +94,7 @@ export async function runFollower(
   }
 }
 
-/** Returns the pause after a round. Over any period, rounds use at most their share plus one round. */
+/** Returns the pause after a round in ms. Over any period, rounds then take at most their share, plus one round. */
 function roundRestMs({ timeShareMax = 1 }: Follower, usedMs: number, tookMs: number): number {
   return Math.max(0, usedMs / timeShareMax - tookMs)
 }
@@ -101,8 +104,8 @@ function usedCpuMs({ threadsCpuMs = () => 0 }: Follower, meter: RoundMeter): num
 }
 
 /**
- * Returns the pause after a failure. It doubles with each failure, and a random share of at most half is taken off,
- * so that workers do not all return at the same moment.
+ * Returns the pause after a failure in ms. The pause doubles with each failure. A random part of it, at most half, is
+ * subtracted, so that workers do not all continue at the same moment.
  */
 function failurePauseMs(follower: Follower, failures: number): number {
   const pauseMsMax = follower.failurePauseMsMax ?? FAILURE_PAUSE_MS_MAX

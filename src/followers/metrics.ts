@@ -5,7 +5,7 @@ import type { FollowerObserver } from './loop.ts'
 
 type Rounds = { ok: number; failed: number; lastOkAtMs: number | null }
 
-/** Returns an observer that counts rounds. `names`: names of all followers. */
+/** Returns an observer that counts rounds. `names`: the names of all followers. */
 export function makeFollowerObserver(metrics: Metrics, names: readonly string[]): FollowerObserver {
   const followers = new Map<string, Rounds>(
     names.map((name) => [name, { ok: 0, failed: 0, lastOkAtMs: null }]),

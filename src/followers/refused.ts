@@ -11,8 +11,8 @@ export const ERASURES_REFUSED: Limits = { pauseMs: ERASURE_REFUSED_PAUSE_MS, ite
 export const EXPIRIES_REFUSED: Limits = { pauseMs: EXPIRY_REFUSED_PAUSE_MS, itemsMax: EXPIRIES_REFUSED_MAX }
 
 /**
- * Work items that were refused. Each is tried again after a pause, because somebody may repair the cause. Each is
- * logged only once. The clock MUST be monotonic.
+ * Work items that were refused. Each item is tried again after a pause, because somebody may have repaired the cause.
+ * Each item is logged only once. The clock MUST be monotonic.
  */
 export class RefusedItems {
   readonly #now: () => number
@@ -32,7 +32,7 @@ export class RefusedItems {
     return (this.#untilMs.get(item) ?? 0) > this.#now()
   }
 
-  /** Returns true if the item was not refused before. */
+  /** Adds a refused item. Returns false if the item was already refused before. */
   refuse(item: string): boolean {
     const isNew = !this.#untilMs.delete(item)
     if (this.#untilMs.size >= this.#limits.itemsMax) this.#untilMs.delete(this.#untilMs.keys().next().value!)

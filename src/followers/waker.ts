@@ -1,4 +1,4 @@
-/** Ends a loop's pause early. If it is woken between two pauses, the next pause ends at once. */
+/** Ends a loop's pause early. If `wake` is called between two pauses, the next pause ends at once. */
 export class Waker {
   #isAwake = false
   #end: () => void = () => {}
@@ -8,7 +8,7 @@ export class Waker {
     this.#end()
   }
 
-  /** Resolves when woken, after `msMax`, or when `signal` aborts. */
+  /** Returns when `wake` is called, when `msMax` have passed, or when `signal` aborts. */
   async pause(msMax: number, signal: AbortSignal): Promise<void> {
     if (!this.#isAwake && msMax > 0 && !signal.aborted) {
       await new Promise<void>((resolve) => {

@@ -56,12 +56,12 @@ import { webhookRoutes } from './routes/webhooks.ts'
 import { openCheckpointWaits } from './tails/checkpoint-waits.ts'
 import { useZodValidation } from './zod-validation.ts'
 
-/** Paths are compared exactly, with case and trailing slash. */
+/** Paths are compared exactly: case and trailing slashes matter. */
 const ROUTER = { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 100 }
 
 /**
- * Builds the HTTP application: plugins, then routes. Plugins are in the order of a request's phases. Plugins that
- * observe the whole request come first. docs/operate/operations.md lists what each phase can refuse.
+ * Builds the HTTP application: first plugins, then routes. Plugins that observe the whole request come first. The other
+ * plugins are in the order of the phases of a request. docs/operate/operations.md lists what each phase can refuse.
  */
 export function buildApp(deps: Deps): FastifyInstance {
   const app = Fastify({
@@ -72,18 +72,18 @@ export function buildApp(deps: Deps): FastifyInstance {
     // the request's id has the same label as in problem documents.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     genReqId: () => `req_${Buffer.from(deps.entropy.bytes16()).toString('hex')}`,
-    // `takeHead` adds HEAD instead
+    // HEAD routes are added by `takeHead` instead.
     exposeHeadRoutes: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: IDLE_CONNECTION_MS_MAX,
     clientErrorHandler: refuseMalformedHttp,
     frameworkErrors: (error, request, reply) => sendProblem(request, reply, error),
-    // Of two Authorization headers, Node would use the first. Joined into one value they are invalid, so such a
-    // request is refused.
+    // If a request has two Authorization headers, Node would use the first one. Here they are joined into one value,
+    // which is invalid, so the request is refused.
     http: {
       joinDuplicateHeaders: true,
       connectionsCheckingInterval: CONNECTIONS_CHECK_EVERY_MS,
-      // refuseMalformedHeaders checks the Host header instead
+      // refuseMalformedHeaders checks the Host header instead.
       requireHostHeader: false,
     },
     // While the server closes, it still answers requests on open connections.
@@ -97,20 +97,20 @@ export function buildApp(deps: Deps): FastifyInstance {
   useMeasurement(app, deps)
   if (deps.logRequests) useRequestLog(app)
   useProblems(app)
-  // Before Fastify sees the request
+  // Plugins that act before Fastify sees the request
   useMalformed(app)
   const prove = makeProve(deps)
   useAdmission(app, { ...deps, prove })
-  // Headers
+  // Plugins for the headers
   refuseMalformedHeaders(app)
   refuseOtherMethods(app, ROUTER)
   useAuthentication(app, { ...deps, prove })
   useRateLimits(app)
-  // Body
+  // Plugins for the body
   useBodyBudget(app, deps)
   useJsonBody(app, deps)
   useZodValidation(app)
-  // Answer
+  // Plugins for the answer
   useAnswerHeaders(app)
   useUnreadAnswers(app, deps)
   const operations = collectOperations(app)

@@ -28,20 +28,20 @@ import type { Threads } from './bodies/threads.ts'
 import type { WriteDeadlines } from './connections/write-deadlines.ts'
 import type { Reads } from './reads/reads.ts'
 
-/** Parts of the server. They are opened in order and closed in reverse order. */
+/** Parts of the server. They are opened in this order and closed in reverse order. */
 export type Deps = {
   readonly log: Logger
   readonly logRequests: boolean
   readonly metrics: Metrics
-  /** null: traces are switched off. */
+  /** Makes spans of requests. null if tracing is switched off. */
   readonly tracing: Tracing | null
   readonly now: () => number
   readonly entropy: Entropy
   readonly publicUrl: string
-  /** Folder of the built console; null: the console is switched off. */
+  /** Folder of the built console. null if the console is switched off. */
   readonly consoleDir: string | null
   readonly retentionDaysMin: number
-  /** There are two while the key is replaced. If there are none, operator routes are closed. */
+  /** Keys of the operator. While the key is replaced, there are two. If there are none, all operator routes refuse. */
   readonly operatorKeys: readonly string[]
   readonly readPool: pg.Pool
   readonly searchPool: pg.Pool
@@ -55,10 +55,13 @@ export type Deps = {
   readonly checkpoints: SignedCheckpoints
   readonly keyMac: KeyMac
   readonly peerMacs: PeerMacs
-  /** null: the server does not cosign the checkpoints of peers. */
+  /** Keys that cosign checkpoints of peers. null if the server does not cosign them. */
   readonly peerWitnessKeys: PeerWitnessKeys | null
   readonly cursorMac: CursorMac
-  /** The server's only use of the master key: it seals the secrets of webhooks. It never opens them. */
+  /**
+   * Seals the secrets of webhooks. The HTTP application uses the master key for nothing else, and never opens the
+   * secrets.
+   */
   readonly sealer: Pick<MasterKey, 'seal'>
   readonly outboundAllow: Allowances
   readonly callers: CallerCache

@@ -3,12 +3,12 @@ import type { ErrorDescription } from '../observe/log.ts'
 
 type Log = { error(details: object, message: string): void }
 
-/** A failed request. `route`: pattern of the route; null: no route matched. */
+/** A failed request. `route`: pattern of the route. null if no route matched. */
 type Failure = { readonly method: string; readonly route: string | null; readonly error: ErrorDescription }
 
 /**
- * Frequent failures. They are logged at most once a second and without a stack. When the database or the archive is
- * down, every request fails, and refusing requests must stay cheap.
+ * Errors that may be frequent. Each is logged at most once a second and without a stack. If the database or the archive
+ * is unavailable, every request fails, and refusing requests must stay cheap.
  */
 const FREQUENT: ReadonlySet<ErrorCode> = new Set([
   'overloaded',
@@ -19,13 +19,13 @@ const FREQUENT: ReadonlySet<ErrorCode> = new Set([
 ])
 const FREQUENT_EVERY_MS = 1_000
 
-/** Failures that are not logged. If this side has suspended a peer, the peer retries every minute. */
+/** Errors that are not logged. For example, if this side has suspended a peer, the peer retries every minute. */
 const EXPECTED: ReadonlySet<ErrorCode> = new Set(['peer_suspended'])
 
 export class FailureLog {
   /**
-   * Last log line, by the error's code and by the code of Postgres or the network. So a bug is logged even during an
-   * outage.
+   * Maps the code of an error, together with the code of Postgres or the network, to its last log line. So a new kind
+   * of error is logged even during an outage.
    */
   readonly #last = new Map<string, { loggedAtMs: number; unsaid: number }>()
 

@@ -4,7 +4,10 @@ import { ApiError } from '../errors.ts'
 import { fingerprint } from '../records/write/idempotency.ts'
 import type { Entropy } from '../signing/entropy.ts'
 
-/** Returns the fingerprint of the request's Idempotency-Key, as it is stored; null if the request has no key. */
+/**
+ * Returns the fingerprint of the request's Idempotency-Key. The database stores this fingerprint. Returns null if the
+ * request has no key.
+ */
 export function idempotencyOf(
   deps: { readonly entropy: Entropy },
   request: FastifyRequest,
@@ -15,9 +18,9 @@ export function idempotencyOf(
 }
 
 /**
- * Returns the method and the address that identify a request. The address is the route with its decoded parameters,
- * because the same address can be written in many ways (RFC 9110 §4.2.3), also with a scheme and a host (RFC 9112
- * §3.2.2).
+ * Returns the method and the address that identify a request. The address is the route with its decoded parameters. The
+ * URL itself is not used, because the same address can be written in many ways (RFC 9110 §4.2.3), also with a scheme
+ * and a host (RFC 9112 §3.2.2).
  */
 export function requestOf({ method, params, routeOptions }: FastifyRequest): {
   readonly method: string
@@ -27,8 +30,8 @@ export function requestOf({ method, params, routeOptions }: FastifyRequest): {
 }
 
 /**
- * Throws if a write that makes no entry has an Idempotency-Key. Only an entry can store the key, so a client that
- * relies on it must get an error.
+ * Throws if the request has an Idempotency-Key. Called for writes that make no entry. Only an entry can store the key,
+ * so a client that relies on its key must get an error.
  */
 export function refuseIdempotencyKey(request: FastifyRequest): void {
   if (request.headers['idempotency-key'] === undefined) return

@@ -31,7 +31,7 @@ export class RouteDurations {
 }
 
 /**
- * Metrics of the HTTP application. `connections` returns the number of open connections; null: the server does not
+ * Metrics of the HTTP application. `connections` returns the number of open connections, or null if the server does not
  * listen.
  */
 export class HttpMetrics {
@@ -68,7 +68,10 @@ export class HttpMetrics {
     )
   }
 
-  /** Adds the histogram of one route and method. Called once for each, so that requests need no look-up. */
+  /**
+   * Adds the histogram of one route and method. Must be called once for each route and method, so that requests need no
+   * look-up.
+   */
   addRoute(method: string, route: string): RouteDurations {
     const durations = new RouteDurations(method, route)
     this.#routes.push(durations)

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../errors.ts'
 
-/** Problems that can occur if a route accepts an envelope signed by the agent. */
+/** Errors that can occur in a route that accepts an envelope signed by the agent. */
 export const SIGNING_PROBLEMS = [
   'envelope_refused',
   'signing_key_refused',

@@ -6,14 +6,18 @@ import { isPlainText } from '../proof/names.ts'
 import { isName, NAME_RULE, TEXT_RULE } from './schemas/names.ts'
 import { TIME, TIME_DESCRIPTION } from './schemas/times.ts'
 
-/** Unknown parameters are refused. So a route without a query schema accepts no parameters. */
+/**
+ * Schema of the query of a route without query parameters. Unknown parameters are refused, so such a route accepts no
+ * parameters.
+ */
 const noQuery = z.strictObject({})
 
 /**
- * A route's types and its validation come from the same zod schema. ajv validates with code compiled from the schema:
- * 0.2 µs for a batch item. zod's own parse takes 0.9 to 1.9 µs. Therefore a request schema must not contain a
- * transform, nor a refinement that JSON Schema cannot express. `z.toJSONSchema` throws for a transform, but a
- * refinement must be found by reviewers.
+ * The TypeScript types and the validation of a route come from the same zod schema. ajv validates with code that it
+ * compiles from the schema. This takes 0.2 µs for a batch item, while zod's own parse takes 0.9 to 1.9 µs.
+ *
+ * Therefore a request schema must contain no transform, and no refinement that JSON Schema cannot express.
+ * `z.toJSONSchema` throws for a transform, but such a refinement is detected only in code review.
  */
 export interface ZodTypes extends FastifyTypeProvider {
   readonly validator: this['schema'] extends z.ZodType ? z.output<this['schema']> : unknown
@@ -24,33 +28,36 @@ declare module 'fastify' {
     summary?: string
   }
   interface FastifyContextConfig {
-    /** Problems of this route, in addition to the problems of its kind. */
+    /**
+     * Errors of this route, in addition to those that follow from its method and access
+     * (src/http/openapi/possible-problems.ts).
+     */
     problems?: readonly ErrorCode[]
-    /** `useZodValidation` sets it. */
+    /** Set by `useZodValidation`. Routes must not set it. */
     mayOmitBody?: boolean
   }
 }
 
 /**
- * Returns whether the body may be missing, which is so if `{}` is valid. For example, an operator who freezes a
- * ledger in a hurry sends no body.
+ * Returns true if the body may be missing. This is the case if the schema accepts `{}`. For example, an operator who
+ * must freeze a ledger quickly need not send a body.
  */
 export function mayOmitBody(body: unknown): boolean {
   return body instanceof z.ZodType && body.safeParse({}).success
 }
 
-// Nothing is converted, added or removed: a request is accepted unchanged or refused.
+// The validator converts, adds and removes nothing: a request is accepted unchanged or refused.
 const ajv = new Ajv2020({
   strict: true,
   allowUnionTypes: true,
   validateSchema: false,
-  // Adds schema and data to errors, so that the error can name all missing members.
+  // Adds the schema and the data to each error, so that the error can name all missing members.
   verbose: true,
   formats: { name: isName, text: isPlainText },
 })
 /**
- * Compiled schemas. Routes, and the 405 answers at their addresses, use 172 schemas, but only 40 different ones.
- * Compiling each use took 0.1 s of each start.
+ * Maps a schema to its compiled function. Routes, including those that answer 405, use 172 schemas, but only 40 of them
+ * are different. Compiling a schema for each use took 0.1 s of each start.
  */
 const compiled = new WeakMap<z.ZodType, ValidateFunction>()
 
@@ -77,7 +84,7 @@ export function useZodValidation(app: FastifyInstance): void {
 /** A body that was already validated when it was read (`readBody` of a route's config). */
 export abstract class ValidatedBody {}
 
-/** Returns `data` if it is valid. Otherwise throws ApiError. */
+/** Returns `data` if the data are valid. Otherwise throws ApiError. */
 export function validate(schema: z.ZodType, part: string, data: unknown): unknown {
   const isValid = compileOnce(schema)
   if (isValid(data)) return data
@@ -104,8 +111,8 @@ function toApiError(part: string, error: ErrorObject): ApiError {
 }
 
 /**
- * Describes a fault better than ajv does. ajv does not list the values of an enum, and for a time it shows a pattern
- * of 200 characters.
+ * Describes a fault better than ajv does. ajv does not list the values of an enum, and describes a wrong time by a
+ * pattern of 200 characters.
  */
 function describeFault({ keyword, params, message, parentSchema, data }: ErrorObject): string {
   if (keyword === 'required') {

@@ -9,7 +9,9 @@ import type { JsonValue } from '../proof/json/json-value.ts'
 import type { EntryKind } from '../proof/statement/kinds.ts'
 import { nativeProviders } from '../signing/native.ts'
 
-/** An entry about something other than a record: an agent, a key, a type, an erasure, the ledger itself. */
+/**
+ * Claims of an entry about something other than a record: an agent, a key, a type, an erasure, or the ledger itself.
+ */
 export type Administration = Extract<EntryClaims, { readonly kind: keyof AdministrativeDetails }>
 
 export type AdministerDeps = AppendDeps & { readonly now: () => number }

@@ -15,7 +15,7 @@ export type AgentDeps = AdministerDeps & {
   readonly callers: CallerCache
 }
 
-/** `replayed`: true if an earlier request with the same Idempotency-Key wrote the entry. */
+/** An agent after a write. `replayed`: true if an earlier request with the same Idempotency-Key wrote the entry. */
 type AgentWritten = { readonly agent: AgentRow; readonly replayed: boolean }
 
 /** Registers an agent. Throws `name_taken` if another agent has the name. */
@@ -25,8 +25,8 @@ export async function registerAgent(
   name: string,
   idempotency: IdempotencyRow | null,
 ): Promise<AgentWritten> {
-  // If the request has an Idempotency-Key, the database decides, because an earlier try of the same request may have
-  // registered the name.
+  // A request with an Idempotency-Key skips this check, because an earlier attempt of the same request may have
+  // registered the name. The database then finds the earlier attempt.
   if (idempotency === null && (await findAgentByName(deps.readPool, author.ledgerId, name)))
     throw new ApiError('name_taken', 'the ledger has another agent of this name')
   const agentId = deps.entropy.uuidv7(deps.now())
@@ -35,7 +35,7 @@ export async function registerAgent(
   return { agent: await getAgent(deps.readPool, author.ledgerId, id!), replayed: done.replayed }
 }
 
-/** Disables an agent permanently. Its keys are refused within seconds, and nobody can act on its behalf any more. */
+/** Disables an agent permanently. Within seconds its keys are refused, and nobody can act on its behalf any more. */
 export async function disableAgent(
   deps: AgentDeps,
   author: Author,
@@ -43,8 +43,8 @@ export async function disableAgent(
   idempotency: IdempotencyRow | null,
 ): Promise<AgentWritten> {
   const { name, disabledAt } = await getAgent(deps.readPool, author.ledgerId, agentId)
-  // If the request has an Idempotency-Key, the database decides, because an earlier try of the same request may have
-  // disabled the agent.
+  // A request with an Idempotency-Key skips this check, because an earlier attempt of the same request may have
+  // disabled the agent. The database then finds the earlier attempt.
   if (disabledAt !== null && idempotency === null)
     throw new ApiError('already_ended', `${formatId('agt', agentId)} was already disabled`)
   const { replayed } = await administer(deps, author, {
@@ -56,7 +56,7 @@ export async function disableAgent(
   return { agent: await getAgent(deps.readPool, author.ledgerId, agentId), replayed }
 }
 
-/** Returns the agent with this name. If there is none, registers it. Throws `agent_disabled`. */
+/** Returns the agent with this name, and registers it first if it does not exist. Throws `agent_disabled`. */
 export async function ensureAgent(deps: AgentDeps, author: Author, name: string): Promise<AgentRow> {
   const known = await findAgentByName(deps.readPool, author.ledgerId, name)
   if (known) return requireActive(known)
@@ -64,7 +64,7 @@ export async function ensureAgent(deps: AgentDeps, author: Author, name: string)
     return (await registerAgent(deps, author, name, null)).agent
   } catch (error) {
     if (!(error instanceof ApiError && error.code === 'name_taken')) throw error
-    // another request has registered the agent meanwhile
+    // Another request has registered the agent in the meantime.
     return requireActive((await findAgentByName(deps.readPool, author.ledgerId, name))!)
   }
 }
@@ -85,8 +85,8 @@ export function registrationOf(agentId: Uuid, name: string): Administration {
 }
 
 /**
- * Returns what the entries about an agent have in common. Registration and disabling have the same digest, and
- * verifiers compare the two.
+ * Returns the part that the entries `agent-registered` and `agent-disabled` have in common. Both entries contain the
+ * same digest, because verifiers compare the two digests.
  */
 function aboutAgent<Kind extends 'agent-registered' | 'agent-disabled'>(
   kind: Kind,

@@ -4,13 +4,14 @@ import { formatId, parseId, type Uuid } from '../proof/ids.ts'
 import { type MacKey, makeRowMac, type RowMac } from '../signing/row-mac.ts'
 
 /**
- * An API key: `tly_` ‖ the ledger's id (26 characters) ‖ secret (40 hex digits, 160 bits) ‖ checksum (8 hex digits,
- * the CRC-32 of everything before).
+ * An API key consists of `tly_` ‖ the ledger's id (26 characters) ‖ a secret (40 hex digits, 160 bits) ‖ a checksum (8
+ * hex digits, the CRC-32 of everything before).
  *
- * The key contains the ledger's id. So in a database that is distributed by ledger, the key can be found by its
- * primary key. With the checksum, scanners recognise a leaked key, and the server refuses a typing error without a
- * query. The checksum is no protection, because anybody can compute it (docs/decisions/0003). Only the SHA-256 of the
- * whole key is stored. No slow hash is needed, because the secret has 160 random bits.
+ * The ledger's id is in the key, so that a database that is distributed by ledger can find the key by its primary key.
+ * With the checksum, scanners recognize leaked keys, and the server refuses a misspelt key without a query. The
+ * checksum is no protection, because anybody can compute it
+ * (docs/decisions/0003-keys-and-database-logins.md#form-of-an-api-key). Only the SHA-256 of the whole key is stored. A
+ * slow hash is not needed, because the secret has 160 random bits.
  */
 const PREFIX = 'tly_'
 const KEY_PATTERN = /^tly_([0-7][0-9a-hjkmnp-tv-z]{25})([0-9a-f]{40})([0-9a-f]{8})$/
@@ -26,14 +27,14 @@ export function makeApiKey(ledgerId: Uuid): string {
 export function findLedgerOfKey(key: string): Uuid | null {
   const match = KEY_PATTERN.exec(key)
   if (!match || checksum(key.slice(0, -8)) !== match[3]) return null
-  return parseId('led', `led_${match[1]}`) // the pattern guarantees a valid id
+  return parseId('led', `led_${match[1]}`) // The pattern guarantees a valid id.
 }
 
 export function hashKey(key: string): Buffer {
   return hash('sha256', key, 'buffer')
 }
 
-/** Returns a function that compares a received key with the configured keys, in constant time. */
+/** Returns a function that compares a given key with the expected keys, in constant time. */
 export function makeKeyTest(expected: readonly string[]): (presented: string) => boolean {
   const hashes = expected.map(hashKey)
   return (presented) => {
@@ -51,7 +52,7 @@ export type GrantedKey = {
   readonly secretHash: Uint8Array
 }
 
-/** Authenticates a row of a key: all rights that the row grants. */
+/** MAC of a key's row. It authenticates all rights that the row grants. */
 export type KeyMac = RowMac<GrantedKey>
 
 export function makeKeyMac(masterKey: MacKey): KeyMac {
@@ -63,9 +64,7 @@ function textOf({ ledger, key, agent, scopes, expiresAtMs, secretHash }: Granted
   return JSON.stringify([ledger, key, agent, [...scopes].sort(), expiresAtMs, hash])
 }
 
-/**
- * Makes an operator key. It consists of hex digits, which are allowed characters for such a key (src/run/config.ts).
- */
+/** Makes an operator key. It consists of hex digits, which src/run/config.ts accepts in operator keys. */
 export function makeOperatorKey(): string {
   return `tlo_${randomBytes(OPERATOR_KEY_BYTES).toString('hex')}`
 }

@@ -32,7 +32,7 @@ type CachedCaller = {
   readonly ledger: string
   readonly ledgerId: Uuid
   readonly issuer: string
-  /** Kid of the ledger's envelope key at the time when the API key was looked up, in lower-case hex. */
+  /** Kid of the ledger's envelope key when the API key was looked up, in lower-case hex. */
   readonly envelopeKid: string
   readonly agent: string
   readonly agentId: Uuid
@@ -43,24 +43,24 @@ type CachedCaller = {
   readonly keyLimit: RateLimit | null
   readonly ledgerLimit: RateLimit | null
   readonly otlp: OtlpSettings
-  /** Key for the hashes of subject labels: 32 bytes. */
+  /** Key with which subject labels are hashed: 32 bytes. */
   readonly subjectSalt: Uint8Array
 }
 
 /**
- * A key that was valid when it was found. Later changes are made in this object, so that requests that already have
- * the object see them.
+ * A key that was valid when it was found. If the key changes later, this object is changed, so that requests which
+ * already have the object see the change.
  */
 export type KnownKey = { readonly caller: CachedCaller | null }
 
 type CachedKey = {
   readonly hash: string
   readonly ledgerId: Uuid
-  /** The caller; null if the key has ended since it was found. */
+  /** The caller. null if the key has become invalid since it was found. */
   caller: CachedCaller | null
   /** Time when the query that found `caller` began. */
   readAtMs: number
-  /** How often `forget` was called for the key's ledger. */
+  /** Number of calls of `forget` for the key's ledger since the key was cached. */
   forgotten: number
   reading: Promise<CachedCaller | null> | null
 }
@@ -70,9 +70,9 @@ type Read = { readonly readAtMs: number; readonly caller: CachedCaller | null }
 type CallerLog = { error(details: object, message: string): void }
 
 /**
- * Finds callers by their API keys. The database's answer about a key is used for at most KEY_CACHE_AGE_MS_MAX, so all
- * servers refuse a revoked key within that time. The clock MUST never go back. Keys are looked up by hash, so the
- * time of a look-up reveals nothing about valid keys.
+ * Finds callers by their API keys. What the database returned about a key is used for at most KEY_CACHE_AGE_MS_MAX, so
+ * all servers refuse a revoked key within this time. The clock MUST never go back. Keys are looked up by their hash, so
+ * the duration of a look-up reveals nothing about valid keys.
  *
  * Valid keys have a cache and queries of their own. So they are not affected if somebody invents many new keys with a
  * correct checksum.
@@ -84,7 +84,7 @@ export class CallerCache {
   readonly #log: CallerLog
   readonly #known = new KnownKeys<CachedKey>(KEY_CACHE_KEYS_MAX)
   readonly #unknown = new UnknownKeys(UNKNOWN_KEYS_MAX)
-  /** Look-ups of new keys that are under way. */
+  /** Look-ups of new keys that have not finished. */
   readonly #lookUps = new Map<string, { readonly ledgerId: Uuid; readonly found: Promise<KnownKey | null> }>()
   readonly #firstReads: Coalescer<Pick<CachedKey, 'hash' | 'ledgerId'>, Read>
   readonly #refreshes: Coalescer<Pick<CachedKey, 'hash' | 'ledgerId'>, Read>
@@ -107,9 +107,9 @@ export class CallerCache {
   }
 
   /**
-   * Returns the key, or null if it is unknown. Returns a promise if a query is needed. An expired key is found too,
-   * so the caller must check `expiresAtMs`. Rejects with ApiError `overloaded` if too many new keys wait for their
-   * look-up, and with the database's error if its answer took too long.
+   * Returns the key, or null if the key is unknown. Returns a promise if a query is needed. Expired keys are found too,
+   * so the caller of this function must check `expiresAtMs`. Rejects with ApiError `overloaded` if too many new keys
+   * wait for their look-up. Rejects with an error of the database if the query failed or took too long.
    */
   find(apiKey: string): KnownKey | null | Promise<KnownKey | null> {
     const digest = hash('sha256', apiKey, 'binary')
@@ -129,14 +129,14 @@ export class CallerCache {
     return this.#lookUp(digest, ledgerId)
   }
 
-  /** Returns the current caller of a key that was found before. Returns null if the key has ended since. */
+  /** Returns the current caller of a key that was found before, or null if the key has become invalid since. */
   callerOf(key: KnownKey): CachedCaller | null | Promise<CachedCaller | null> {
     const known = key as CachedKey
     return this.#isFresh(known) ? known.caller : this.#refresh(known)
   }
 
   /**
-   * Marks the keys of a ledger as changed, so that each of them is read from the database again. Keys of other
+   * Marks the keys of one ledger as changed, so that each of them is read from the database again. Keys of other
    * ledgers are not marked. Otherwise one ledger could cause look-ups of all keys again and again.
    */
   forget(ledgerId: Uuid): void {
@@ -154,7 +154,7 @@ export class CallerCache {
     return this.#known.size
   }
 
-  /** Number of look-ups that the cache answered, and number of look-ups that needed the database. */
+  /** Numbers of look-ups: `hits` were answered by the cache, `misses` needed the database. */
   get figures(): { readonly hits: number; readonly misses: number } {
     return this.#figures
   }
@@ -162,7 +162,7 @@ export class CallerCache {
   #isFresh(known: CachedKey): boolean {
     const ageMs = this.#now() - known.readAtMs
     if (ageMs >= KEY_CACHE_AGE_MS_MAX) return false
-    // A failure is ignored here. The next look-up waits for the database and reports it.
+    // A failure of this refresh is ignored. The next look-up waits for the database and throws the error.
     if (ageMs >= KEY_REFRESH_AGE_MS && known.reading === null) this.#refresh(known).catch(() => {})
     return true
   }
@@ -180,7 +180,8 @@ export class CallerCache {
     for (;;) {
       const { forgotten } = known
       const read = await this.#refreshes.find(known)
-      // If `forget` was called during the query, the row may have been read before the change. So it is read again.
+      // If `forget` was called during the query, the query may have read the row before the change. So the row is read
+      // again.
       if (known.forgotten !== forgotten) continue
       known.caller = read.caller
       known.readAtMs = read.readAtMs
@@ -208,8 +209,8 @@ export class CallerCache {
   }
 
   /**
-   * Looks up a new key. `isWanted`: returns false after `forget`. Then the caller is not cached, and the key is read
-   * again when it is used next.
+   * Looks up a new key. `isWanted`: returns false after `forget` was called. The caller is then not cached, and the
+   * next use of the key reads it again.
    */
   async #readFirst(digest: string, ledgerId: Uuid, isWanted: () => boolean): Promise<KnownKey | null> {
     const { caller, readAtMs } = await this.#firstReads.find({ hash: digest, ledgerId })
@@ -228,7 +229,7 @@ export class CallerCache {
     const readAtMs = this.#now()
     const secrets = keys.map(({ hash, ledgerId }) => ({ ledgerId, secretHash: Buffer.from(hash, 'binary') }))
     const rows = await findApiKeys(this.#pool, secrets)
-    // Meanwhile the key may have been revoked. So an answer that came this late must not be used.
+    // An answer that is too old must not be used, because the key may have been revoked since the query began.
     if (this.#now() - readAtMs >= KEY_CACHE_AGE_MS_MAX) throw tooLate()
     return rows.map((row, i) => ({ readAtMs, caller: row && this.#callerOfRow(secrets[i]!, row) }))
   }
@@ -253,8 +254,8 @@ export class CallerCache {
       otlp: row.otlp ?? OTLP_SETTINGS_DEFAULT,
       subjectSalt: ownCopy(row.subjectSalt),
     }
-    // The row must be authentic. Otherwise an attacker who can write to the table could make the server sign as any
-    // agent.
+    // The MAC shows that the row is authentic. Without it, an attacker who can write to the table could make the server
+    // sign as any agent.
     if (this.#keyMac.isOf({ ...caller, scopes: row.scopes, secretHash }, row.mac)) return caller
     this.#log.error(
       { ledger: caller.ledger, key: caller.key },
@@ -265,8 +266,8 @@ export class CallerCache {
 }
 
 /**
- * Returns an error that counts as an unresponsive database (isUnavailable). So requests are answered 503, and streams
- * retry.
+ * Returns an error that counts as an unavailable database (isUnavailable). So requests are answered with 503, and
+ * streams retry.
  */
 function tooLate(): Error {
   return Object.assign(new Error('the database took too long to look up API keys'), { code: 'ETIMEDOUT' })

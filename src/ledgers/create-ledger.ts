@@ -36,7 +36,9 @@ export type NewLedger = {
   readonly key: NewKey
 }
 
-/** Creates a ledger with its first agent and a key with all scopes: three entries in one transaction. */
+/**
+ * Creates a ledger with its first agent and an API key with all scopes. This makes three entries in one transaction.
+ */
 export async function createLedger(
   deps: CreateLedgerDeps,
   request: { name: string; agentName: string; scopes?: readonly Scope[]; expiresAtMs?: number },
@@ -49,8 +51,8 @@ export async function createLedger(
   ]
   const ledger = formatId('led', ledgerId)
   const agent = formatId('agt', agentId)
-  // The signer is loaded again. If the ledger were created with a key that was just retired, it could not sign any
-  // more entries.
+  // The signer is loaded again, because its key may just have been retired. A ledger that was created with a retired
+  // key could sign no more entries.
   const signer = await deps.signers.load()
   const definition = defineLedger(deps, signer, ledger, request.name)
   const { made: key, claims: keyCreated } = makeKey(deps.keyMac, {
@@ -90,8 +92,8 @@ export async function createLedger(
     deps.writePool,
     entries.map((about) => sealEntry(signer, author, about, recordedAtMs).entry),
   )
-  // After an unknown outcome nobody has the key of the new ledger, and a retry makes another ledger. So the error
-  // tells the caller that the outcome is unknown.
+  // If the outcome is unknown, nobody has the API key of the new ledger, and a retry makes another ledger. So the error
+  // says that the outcome is unknown.
   if (outcome.status !== 'appended') throw toApiError(outcome, { idempotency: null })
   return {
     ledger: { id: ledger, name: request.name, issuer: definition.issuer, origin: definition.origin },
@@ -100,7 +102,9 @@ export async function createLedger(
   }
 }
 
-/** Returns the ledger's definition. It never changes, even if the public URL of the deployment changes. */
+/**
+ * Returns the definition of a ledger. The definition never changes, even if the public URL of the deployment changes.
+ */
 function defineLedger(deps: CreateLedgerDeps, signer: Signer, ledger: string, name: string) {
   return {
     name,

@@ -15,14 +15,14 @@ import type { Scope } from './scopes.ts'
 export type KeyDeps = AgentDeps & { readonly keyMac: KeyMac }
 
 /**
- * A key with its secret. `secret`: shown only once; null on a replay, because the caller of the first request got the
- * secret.
+ * A key, and its secret. The secret is shown only once. It is null if the request repeats an earlier request, because
+ * that request got the secret.
  */
 type KeyWithSecret = { readonly key: KeyRow; readonly secret: string | null }
 
 /**
- * Creates a key for the given agent. Without an agent, the key is for the agent that has the same name as the key.
- * The key ends no later than the secret that was used to create it.
+ * Creates a key for the given agent. If no agent is given, the key is for the agent that has the same name as the key.
+ * The new key expires no later than the secret with which the caller made the request.
  */
 export async function createKey(
   deps: KeyDeps,
@@ -59,9 +59,9 @@ export async function createKey(
 }
 
 /**
- * Gives the key a new secret. Its older secrets end after `overlapMs`. The caller learns the new secret. So the
+ * Gives a key a new secret. The older secrets expire after `overlapMs`. The caller learns the new secret, so the
  * caller's own key must grant everything that the rotated key grants, for at least as long. Therefore a secret that
- * ends before its key cannot rotate the key.
+ * expires before its key cannot rotate the key.
  */
 export async function rotateKey(
   deps: KeyDeps,
@@ -127,8 +127,8 @@ function grantedBy(
 }
 
 /**
- * Throws unless the key's row is authentic, because a rotation authenticates the row again. The check includes each
- * secret, and the key's end, which is the end of its newest secret.
+ * Throws if the row of the key is not authentic, because a rotation writes a new MAC for the row. Checks each secret,
+ * and that the key expires together with its newest secret.
  */
 function requireOwnRow(deps: KeyDeps, caller: Caller, row: KeyRow): void {
   const ends = row.secrets.map(({ expiresAtMs }) => expiresAtMs ?? Number.POSITIVE_INFINITY)
@@ -149,7 +149,10 @@ function requireScopes(caller: Caller, scopes: readonly Scope[]): void {
   })
 }
 
-/** Throws `expiry_not_held` if the new secret would be valid longer than the secret that the caller used. */
+/**
+ * Throws `expiry_not_held` if the new secret would be valid longer than the secret with which the caller made the
+ * request.
+ */
 function requireEnd({ key, expiresAtMs }: Caller, endMs: number | null): void {
   if (expiresAtMs === null || (endMs !== null && endMs <= expiresAtMs)) return
   const expiresAt = new Date(expiresAtMs).toISOString()

@@ -4,13 +4,13 @@ type Key = { readonly hash: string; readonly ledgerId: Uuid; readonly readAtMs: 
 
 type Slot<K> = { key: K; atOfAll: number; atOfLedger: number }
 
-/** When a key must be dropped, so many slots are compared. */
+/** Number of keys that are compared when a key must be dropped. */
 const SAMPLES = 16
 
 /**
- * Cache of at most `max` valid keys, by hash. If the cache is full, and a ledger has more than an equal share of it,
- * each new key of this ledger replaces another key of the same ledger. So a ledger with many keys cannot push out the
- * keys of ledgers with few keys. Of SAMPLES random keys, the key that was read first is dropped.
+ * Cache of at most `max` valid keys, by their hash. If the cache is full and a ledger has more than an equal share of
+ * it, each new key of this ledger replaces another key of the same ledger. So a ledger with many keys cannot push out
+ * the keys of ledgers with few keys. Of SAMPLES random keys, the one that was read from the database first is dropped.
  */
 export class KnownKeys<K extends Key> {
   readonly #max: number
@@ -37,7 +37,7 @@ export class KnownKeys<K extends Key> {
     return (this.#ofLedger.get(ledgerId) ?? []).map(({ key }) => key)
   }
 
-  /** Adds a key. A key with the same hash is replaced. */
+  /** Adds a key. It replaces a key with the same hash. */
   set(key: K): void {
     const known = this.#byHash.get(key.hash)
     if (known) {
@@ -72,7 +72,6 @@ export class KnownKeys<K extends Key> {
     if (ofLedger.length === 0) this.#ofLedger.delete(ledgerId)
   }
 
-  /** Drops one key, so that a key of the ledger can be added. */
   #dropOne(ledgerId: Uuid): void {
     const own = this.#ofLedger.get(ledgerId)
     const share = this.#max / (this.#ofLedger.size + (own ? 0 : 1))

@@ -3,11 +3,11 @@ import { ProofError } from '../proof/error.ts'
 import { formatId, type Uuid } from '../proof/ids.ts'
 import { nativeProviders } from '../signing/native.ts'
 
-/** The part of the definition that entries about the ledger itself repeat. `digest`: lower-case hex. */
+/** The part of a ledger's definition that entries about the ledger itself repeat. `digest` is in lower-case hex. */
 export type LedgerDefinition = { readonly digest: string; readonly issuer: string }
 
 /**
- * Reads the definition from the ledger's first entry, and verifies this entry. Otherwise a database login that can
+ * Reads the definition from the ledger's first entry. Verifies this entry, because otherwise a database login that can
  * write to a table could make the server sign anything about the ledger. Throws ProofError.
  */
 export function readDefinition(ledgerId: Uuid, first: SignedLine | null, findKey: FindKey): LedgerDefinition {

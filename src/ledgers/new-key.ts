@@ -6,7 +6,7 @@ import type { Scope } from './scopes.ts'
 
 export type NewKey = {
   readonly id: string
-  /** The secret, shown only once. */
+  /** The API key with its secret. It is shown only once. */
   readonly key: string
   readonly name: string
   readonly agent: string
@@ -58,8 +58,8 @@ export function makeKey(
 }
 
 /**
- * Returns what the entries about a key have in common. `key-created` and `key-revoked` have the same digest, and
- * verifiers compare the two.
+ * Returns the part that the entries `key-created` and `key-revoked` have in common. Both entries contain the same
+ * digest, because verifiers compare the two digests.
  */
 export function aboutKey<Kind extends 'key-created' | 'key-revoked'>(
   kind: Kind,

@@ -9,7 +9,7 @@ import type { KeyDeps } from './keys.ts'
 import { makeKey, type NewKey } from './new-key.ts'
 import { SCOPES } from './scopes.ts'
 
-/* Changes that the operator makes to ledgers. The actor of their entries is `system`. */
+/* The functions in this file are for the operator. Entries that they append have the actor `system`. */
 
 export async function getLedgerSummary(deps: KeyDeps, ledgerId: Uuid): Promise<LedgerSummaryRow> {
   const summary = await findLedgerSummary(deps.readPool, ledgerId)
@@ -28,8 +28,8 @@ export async function setFrozen(deps: KeyDeps, ledgerId: Uuid, frozen: boolean):
 }
 
 /**
- * Makes a key with all scopes, for a ledger whose keys are lost. The key belongs to the agent `agentName`, which is
- * registered if it does not exist. The lost keys stay valid, so they should be revoked with the new key.
+ * Makes a key with all scopes for a ledger whose keys are lost. The key belongs to the agent `agentName`, which is
+ * registered if it does not exist. The lost keys stay valid. They should be revoked with the new key.
  */
 export async function reissueKey(
   deps: KeyDeps,
@@ -52,7 +52,7 @@ export async function reissueKey(
   return made
 }
 
-/** Returns an author with the agent `system`, which acts for the operator in the ledger's chain. */
+/** Returns the author for entries that the operator causes. Their agent is `system`. */
 export async function systemAuthor(deps: KeyDeps, ledgerId: Uuid): Promise<Author> {
   const { issuer } = await getLedgerSummary(deps, ledgerId)
   const envelopeKid = (await findEnvelopeKid(deps.readPool, ledgerId))!

@@ -1,12 +1,15 @@
-/** Which spans and logs an API key accepts, and what is stored of them (docs/integrations/otlp.md). */
+/**
+ * Settings for spans and logs of OpenTelemetry: which of them an API key accepts, and what is stored
+ * (docs/integrations/otlp.md).
+ */
 export type OtlpSettings = {
   /** Which spans and logs are accepted: only those of agents, or all. */
   readonly take: 'agents' | 'all'
   /** How attributes with content are stored: as digests, or unchanged. */
   readonly content: 'digest' | 'keep'
   /**
-   * Whether spans and logs that were not accepted are reported to the exporter (`reject`) or silently left out
-   * (`drop`).
+   * What happens to spans and logs that are not accepted: the exporter is informed (`reject`), or they are left out
+   * silently (`drop`).
    */
   readonly rest: 'reject' | 'drop'
 }

@@ -6,9 +6,10 @@ import { PUBLIC_LEDGERS_AGE_MS_MAX } from './limits.ts'
 type Read = { readonly beganAtMs: number; readonly ledgers: Promise<ReadonlySet<Uuid>> }
 
 /**
- * All ledgers whose tiles are public. The list is read again after 5 s. A reader without a key can name any ledger,
- * so looking up an unknown id must not need a query. When each id was looked up separately, a flood of unknown ids
- * used up the look-ups, and newly public ledgers were not found. The clock MUST never go back.
+ * All ledgers whose tiles are public. The list is read again after 5 s. The clock MUST never go back.
+ *
+ * A reader without a key can name any ledger, so an unknown id must not cause a query. An earlier version looked up
+ * each id separately. There a flood of unknown ids used up the look-ups, and newly public ledgers were not found.
  */
 export class PublicLedgers {
   readonly #pool: pg.Pool
@@ -24,7 +25,7 @@ export class PublicLedgers {
     return (await this.#ledgers()).has(ledgerId)
   }
 
-  /** Drops the list. Called when this server changed a ledger. */
+  /** Drops the list. Must be called when this server has changed a ledger. */
   forget(): void {
     this.#read = null
   }

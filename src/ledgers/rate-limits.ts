@@ -6,11 +6,11 @@ export type { RateLimit }
 /** Tolerance for rounding errors. Without it, the last request of a burst could be refused. */
 const ROUNDING_MS = 0.001
 
-/** State of a limit after a charge. `remaining`: number of requests that the limit would accept at once. */
+/** State of a rate limit after a charge. `remaining`: number of requests that the limit would accept at once. */
 export type RateLimitState = {
   readonly limit: RateLimit
   readonly remaining: number
-  /** Time after which the whole burst is available again. */
+  /** Time in ms after which the whole burst is available again. */
   readonly fullInMs: number
 }
 
@@ -18,7 +18,10 @@ type Charge =
   | { readonly allowed: true; readonly states: readonly RateLimitState[] }
   | { readonly allowed: false; readonly states: readonly RateLimitState[]; readonly retryAfterMs: number }
 
-/** A caller with a limit. `name`: kind of the limit, as in the headers. `id`: unique within that kind. */
+/**
+ * A limit, and the caller to whom it applies. `name`: kind of the limit, as in the headers. `id`: identifies the caller
+ * within this kind.
+ */
 export type Limited = {
   readonly name: string
   readonly id: string
@@ -28,15 +31,16 @@ export type Limited = {
 type Bucket = { readonly limit: RateLimit; fullAtMs: number }
 
 /**
- * Token buckets. For each bucket, only the time at which it is full again is stored (GCRA), so it is one number and
- * needs no timer. Buckets are local to the process: behind N servers, a client gets up to N times its limit. The
- * clock MUST never go back.
+ * Rate limits as token buckets. For each bucket, only the time at which it will be full again is stored (GCRA). So a
+ * bucket is one number and needs no timer. The buckets are local to the process: with N servers, a client gets up to N
+ * times its limit. The clock MUST never go back.
  */
 export class RateLimits {
   readonly #now: () => number
   /**
-   * Buckets by kind of limit, each kind with a maximum of its own. A ledger can make any number of keys and peerings.
-   * Their buckets must not push out the bucket of the ledger's own limit, which the operator has set.
+   * Maps a kind of limit to its buckets. Each kind has its own maximum number of buckets. A ledger can make any number
+   * of keys and peerings. Their buckets must not push out the bucket of the ledger itself, whose limit the operator has
+   * set.
    */
   readonly #buckets = new Map<string, Map<string, Bucket>>()
 
@@ -44,7 +48,10 @@ export class RateLimits {
     this.#now = now
   }
 
-  /** Takes one request from every bucket. If one bucket does not allow it, takes nothing from any bucket. */
+  /**
+   * Takes one request from every bucket. If one of the buckets does not allow the request, takes nothing from any
+   * bucket.
+   */
   charge(limited: readonly Limited[]): Charge {
     const nowMs = this.#now()
     const buckets = limited.map((one) => this.#bucketOf(one))
@@ -59,7 +66,7 @@ export class RateLimits {
   }
 
   /**
-   * Takes more from the buckets for a request that was already accepted. This may overdraw a bucket, and so delays
+   * Takes more from the buckets, for a request that was already accepted. This may overdraw a bucket, which delays
    * later requests.
    */
   chargeMore(limited: readonly Limited[], requests: number): void {
@@ -71,7 +78,7 @@ export class RateLimits {
     this.#buckets.set(name, buckets)
     const known = buckets.get(id)
     if (known && isSame(known.limit, limit)) return known
-    // The oldest bucket is dropped. Its owner only gets its whole burst back.
+    // The oldest bucket is dropped. This only gives its owner the whole burst again.
     if (buckets.size >= RATE_LIMIT_BUCKETS_MAX) buckets.delete(buckets.keys().next().value!)
     const bucket = { limit, fullAtMs: 0 }
     buckets.set(id, bucket)

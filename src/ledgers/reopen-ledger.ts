@@ -9,18 +9,21 @@ import type { KeyDeps } from './keys.ts'
 import { readDefinition } from './ledger-definition.ts'
 import { getLedgerSummary, systemAuthor } from './operate-ledger.ts'
 
-/** Returns the ledger's open closure. If there is none, returns its last closure. */
+/**
+ * Returns the ledger's open closure, or else its last closure. Throws `state_conflict` if the ledger was never closed
+ * as restored.
+ */
 export async function getClosure(deps: KeyDeps, ledgerId: Uuid): Promise<Closure> {
   const closure = await findClosure(deps.readPool, ledgerId)
   if (closure) return closure
-  await getLedgerSummary(deps, ledgerId) // throws if there is no such ledger
+  await getLedgerSummary(deps, ledgerId) // This call throws if the ledger does not exist.
   throw new ApiError('state_conflict', `${formatId('led', ledgerId)} was never closed as restored`)
 }
 
 /**
- * Reopens a ledger that was found to be an older backup of itself. It appends an entry that states both heads: the
- * published one, and the one that was found in the database. `known`: the published head. The operator repeats it to
- * acknowledge that entries are lost. A repeated call returns the first result.
+ * Reopens a ledger that was found to be an older backup of itself. Appends an entry that states both heads: the
+ * published head, and the head that was found in the database. `known`: the published head. The operator repeats it to
+ * acknowledge that entries are lost. A repeated call returns the result of the first call.
  */
 export async function reopenLedger(
   deps: KeyDeps,
@@ -42,7 +45,7 @@ export async function reopenLedger(
     readFirstEntries(deps.readPool, [ledgerId]),
   ])
   const { digest, issuer } = readDefinition(ledgerId, first!, findKey)
-  // While the ledger is closed, its chain cannot grow. So this entry is either the next one or refused.
+  // While the ledger is closed, no other entry can be appended. So this entry becomes the next one, or it is refused.
   await administer(
     deps,
     { ...author, issuer },
@@ -57,8 +60,8 @@ export async function reopenLedger(
 }
 
 /**
- * Throws unless this deployment has the ledger's private keys. A ledger that was restored from an archive may belong
- * to another deployment.
+ * Throws if this deployment lacks a private key of the ledger. A ledger that was restored from an archive may belong to
+ * another deployment.
  */
 async function refuseWithoutKeys(deps: KeyDeps, ledgerId: Uuid): Promise<void> {
   const { envelope, note } = await findOwnKeys(deps.readPool, ledgerId)

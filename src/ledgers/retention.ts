@@ -15,17 +15,17 @@ import { formatId, type Uuid } from '../proof/ids.ts'
 import { administerLedger } from './administer-ledger.ts'
 import type { AdministerDeps } from './administration.ts'
 
-/* Sets rules of retention and legal holds of a ledger. Each change is an entry that an agent makes. */
+/* Sets retention rules and legal holds of a ledger. Each change is an entry made by an agent. */
 
 type RetentionDeps = AdministerDeps & { readonly readPool: pg.Pool; readonly retentionDaysMin: number }
 
-/** `days`: null means forever. */
+/** Request to set a retention rule. `days` is null if the documents are to be stored forever. */
 export type RuleRequest = Selector & { readonly days: number | null; readonly basis: string }
 export type HoldRequest = Selector & { readonly caseId: string; readonly recordIds: readonly Uuid[] | null }
 
 /**
- * Sets how long records are stored. A longer time than before applies to all records, a shorter time only to new
- * records. Throws `invalid_request` if the deployment requires more days.
+ * Sets how long documents of records are stored. If the new time is longer than before, it applies to all records. If
+ * it is shorter, it applies only to new records. Throws `invalid_request` if the deployment requires more days.
  */
 export async function setRule(deps: RetentionDeps, author: Author, request: RuleRequest): Promise<RuleRow> {
   const { days, basis, type, agentId } = request
@@ -68,8 +68,8 @@ export async function setHold(deps: RetentionDeps, author: Author, request: Hold
 }
 
 /**
- * Throws `too_many` if the database would refuse the entry because of a limit. The database has the final decision,
- * but if it refuses, the whole batch is repeated in halves. So the limits are checked before.
+ * Throws `too_many` if the entry would exceed a limit. The database checks the limits too. But if it refuses one entry,
+ * the appender must repeat the whole commit batch in halves. So the limits are checked here first.
  */
 async function refuseTooMany(
   { readPool }: RetentionDeps,
@@ -82,7 +82,7 @@ async function refuseTooMany(
   if (records + (more.records ?? 0) > HOLDS_RECORDS_MAX) throw refusalBy('holds_records_max')
 }
 
-/** Lifts a hold. Throws `not_found`, and `already_ended` if it was lifted before. */
+/** Lifts a hold. Throws `not_found`. Throws `already_ended` if the hold was already lifted. */
 export async function liftHold(deps: RetentionDeps, author: Author, seq: number): Promise<HoldRow> {
   const hold = await findHold(deps.readPool, author.ledgerId, seq)
   if (!hold) throw new ApiError('not_found', `entry ${seq} did not set a hold`)

@@ -13,14 +13,16 @@ type KeysRevoked = {
   /** True if an earlier request with the same Idempotency-Key revoked the key. */
   readonly replayed: boolean
   readonly alsoRevoked: readonly Uuid[]
-  /** True if further keys that the key made are still valid. */
+  /** True if further keys that were created with this key are still valid. */
   readonly hasMore: boolean
 }
 
 /**
- * Revokes the key. With `alsoMade`, also revokes all keys that it made, directly or indirectly. This server refuses
- * these keys at once, other servers within seconds. Within these seconds a thief may make another key. A repeated
- * call finds it, so with `alsoMade` the first key may already be revoked.
+ * Revokes a key. With `alsoMade`, also revokes all keys that were created with it, directly or indirectly. This server
+ * refuses the revoked keys at once, other servers within seconds.
+ *
+ * An attacker who has the key may use these seconds to create another key. A second call with `alsoMade` then revokes
+ * that key. So with `alsoMade`, the key itself may already be revoked.
  */
 export async function revokeKey(
   deps: KeyDeps,
@@ -30,13 +32,13 @@ export async function revokeKey(
 ): Promise<KeysRevoked> {
   const row = await getKey(deps, caller, keyId)
   const isRevoked = row.revokedAt !== null
-  // If the request has an Idempotency-Key, the database decides, because an earlier try of the same request may have
-  // revoked the key.
+  // A request with an Idempotency-Key skips this check, because an earlier attempt of the same request may have revoked
+  // the key. The database then finds the earlier attempt.
   if (isRevoked && !alsoMade && idempotency === null)
     throw new ApiError('already_ended', `${formatId('key', keyId)} was already revoked`)
   const replayed = isRevoked && alsoMade ? false : await append(deps, caller, row, idempotency)
   deps.callers.forget(caller.ledgerId)
-  // The key itself is revoked first. So a key that it makes just before is found by the search after it.
+  // This search runs after the key itself was revoked. So it also finds a key that was created just before.
   const made = alsoMade ? await findMade(deps, caller.ledgerId, keyId) : { keys: [], hasMore: false }
   const done = await Promise.all(made.keys.map((id) => revokeUnlessEnded(deps, caller, id)))
   deps.callers.forget(caller.ledgerId)
@@ -48,14 +50,17 @@ export async function revokeKey(
   }
 }
 
-/** Returns the valid keys that the key made, directly or indirectly, in the order of their creation. */
+/**
+ * Returns the valid keys that were created with the key `keyId`, directly or indirectly, in the order of their
+ * creation.
+ */
 async function findMade(
   { readPool }: KeyDeps,
   ledgerId: Uuid,
   keyId: Uuid,
 ): Promise<{ readonly keys: readonly Uuid[]; readonly hasMore: boolean }> {
-  // A key is created after the key that made it. So one pass in the order of creation finds all of them, however deep
-  // they are nested.
+  // Keys are read in the order of their creation. A key is always newer than the key with which it was created. So one
+  // pass finds all keys, however many levels there are.
   const makers = new Set([keyId])
   const keys: Uuid[] = []
   let afterSeq = -1
@@ -84,7 +89,7 @@ async function revokeUnlessEnded(deps: KeyDeps, caller: Caller, keyId: Uuid): Pr
   }
 }
 
-/** Appends the revocation of a key. Returns whether an earlier request had appended it. */
+/** Appends the revocation of a key. Returns true if an earlier request has already appended it. */
 async function append(
   deps: KeyDeps,
   caller: Caller,

@@ -19,8 +19,8 @@ import type { Caller } from './caller.ts'
 type SigningKeyDeps = AgentDeps & { readonly envelopeKeys: EnvelopeKeys }
 
 /**
- * A new signing key. Signatures and `spki` are in base64. `endorsement`: signature by a current key of the agent;
- * absent for the agent's first key.
+ * A new signing key. Signatures and `spki` are in base64. `endorsement`: signature by a current key of the agent.
+ * Absent for the agent's first key.
  */
 type NewSigningKey = {
   readonly alg: SignatureAlgorithm
@@ -33,9 +33,9 @@ type NewSigningKey = {
 type SigningKeyWritten = { readonly key: SigningKeyRow; readonly replayed: boolean }
 
 /**
- * Registers a key. An agent's first key can be registered by whoever manages agents. Each further key needs a
- * signature by a current key of the agent, which the database checks. Throws `key_proof_refused`,
- * `endorsement_needed`, `signing_key_exists`.
+ * Registers a signing key. Everybody who may manage agents can register an agent's first key. Each further key needs a
+ * signature by a current key of the agent, which the database checks. Throws `key_proof_refused`, `endorsement_needed`,
+ * `signing_key_exists`.
  */
 export async function registerSigningKey(
   deps: SigningKeyDeps,
@@ -68,7 +68,7 @@ export async function registerSigningKey(
   return { key: await getSigningKey(deps, caller, agentId, kid), replayed }
 }
 
-/** Revokes a key. Entries that it signs later are refused. Its earlier entries stay valid. */
+/** Revokes a signing key. Entries that it signs later are refused. Entries that it signed earlier stay valid. */
 export async function revokeSigningKey(
   deps: SigningKeyDeps,
   caller: Caller,
@@ -78,8 +78,8 @@ export async function revokeSigningKey(
 ): Promise<SigningKeyWritten> {
   const key = await getSigningKey(deps, caller, agentId, kid)
   requireMayChange(caller, agentId, true)
-  // If the request has an Idempotency-Key, the database decides, because an earlier try of the same request may have
-  // revoked the key.
+  // A request with an Idempotency-Key skips this check, because an earlier attempt of the same request may have revoked
+  // the key. The database then finds the earlier attempt.
   if (key.revokedAt !== null && idempotency === null)
     throw new ApiError('already_ended', `the key ${kid} was already revoked`)
   const about = await aboutKeysOf(deps, caller, agentId, 'agent-key-revoked')
@@ -89,8 +89,8 @@ export async function revokeSigningKey(
 }
 
 /**
- * Throws unless the caller may change the agent's keys. An agent that has a key may change its own keys. All other
- * callers need the scope.
+ * Throws if the caller may not change the agent's keys. `isOfOwnKey`: true if the agent itself may make this change.
+ * All other callers need the scope `agents:manage`.
  */
 function requireMayChange(caller: Caller, agentId: Uuid, isOfOwnKey: boolean): void {
   if (caller.scopes.has('agents:manage') || (isOfOwnKey && caller.agentId === agentId)) return
@@ -100,8 +100,8 @@ function requireMayChange(caller: Caller, agentId: Uuid, isOfOwnKey: boolean): v
 }
 
 /**
- * Returns what entries about an agent's keys have in common. They have the digest of the agent's registration, and
- * verifiers compare the two.
+ * Returns the part that the entries `agent-key-registered` and `agent-key-revoked` have in common. Both repeat the
+ * digest of the agent's registration, because verifiers compare the digests.
  */
 async function aboutKeysOf<Kind extends 'agent-key-registered' | 'agent-key-revoked'>(
   { readPool }: SigningKeyDeps,

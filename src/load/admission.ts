@@ -30,7 +30,7 @@ const LIMITS = {
   sliceBytesMax: SLICE_BYTES_MAX,
 }
 
-/** Number of refusals that cost as much CPU as serving one request: about 30 µs each, against 150 µs. */
+/** Number of refusals that take as much CPU as serving one request. A refusal takes about 30 µs, a request 150 µs. */
 const REFUSALS_PER_REQUEST = 5
 
 type WaitingRequest = {
@@ -44,15 +44,15 @@ type WaitingRequest = {
 /**
  * Limits how many requests a process works on, and decides when each request begins.
  *
- * A request beyond REQUESTS_UNDER_WAY_MAX would wait for the processor and delay all others by as much. Without the
- * limit, every request would take as long as clients are willing to wait. So further requests are refused at once,
- * except for bursts (request-slots.ts). Reads have limits of their own. More reads are accepted while reads are
- * cheap: a read takes a fraction of a write's time, and a server at its limit of writes can still answer reads.
+ * A request beyond REQUESTS_UNDER_WAY_MAX would wait for the processor, and would delay all other requests by the same
+ * time. Without a limit, every request would take as long as clients are willing to wait. So further requests are
+ * refused at once, except for bursts (request-slots.ts). Reads have a limit of their own. It grows while reads are
+ * cheap. A read takes a fraction of a write's time, so a server at its limit of writes can still answer reads.
  *
- * In each slice of the event loop only a few accepted requests begin. The server sees new requests, some of which it
- * must refuse, only after the slice. (If 256 requests begin at once, a slice takes 50 ms.) Requests begin round-robin
- * by owner. So the request of an owner with few requests begins in the next slice, however many requests of another
- * owner wait.
+ * In each slice of the event loop, only a few of the accepted requests begin. New requests, some of which must be
+ * refused, are seen only after the slice. If 256 requests began at once, a slice would take 50 ms. Requests begin
+ * round-robin by owner. So the request of an owner with few requests begins in the next slice, however many requests of
+ * another owner wait.
  *
  * An owner is a ledger, the operator, or all peers of a ledger, if the sender has proved it
  * (src/http/connections/prove.ts). All other requests belong to UNPROVEN, which has limits of its own. An unproven
@@ -65,11 +65,11 @@ export class Admission {
   readonly #limits: typeof LIMITS
   readonly #observeWait: (ms: number) => void
   readonly #waiting = new FairQueue<WaitingRequest>()
-  /** Number of waiting requests, without those of UNPROVEN. */
+  /** Number of waiting requests of proven owners. */
   readonly #waitingOf: Record<RequestKind, number> = { reads: 0, writes: 0 }
   #refusedBefore = 0
 
-  /** `observeWait` is called for each request that begins, with the time that the request waited. */
+  /** `observeWait` is called for each request that begins. `ms`: time that the request has waited. */
   constructor(now: () => number, limits = LIMITS, observeWait: (ms: number) => void = () => {}) {
     this.#now = now
     this.#limits = limits
@@ -82,16 +82,16 @@ export class Admission {
   }
 
   /**
-   * Returns whether one more request is accepted. If it returns true, the caller MUST call `begin`. `owner`: a proven
-   * owner, or UNPROVEN.
+   * Returns true if one more request is accepted. The caller MUST then call `begin`. `owner`: a proven owner, or
+   * UNPROVEN.
    */
   admits(kind: RequestKind, owner: string): boolean {
     return this.#slotsOf(kind, owner).admits(owner)
   }
 
   /**
-   * Queues the request, and calls `begin` in one of the next slices. `bytes`: size of the request's body, as far as
-   * it is known.
+   * Queues the request, and calls `begin` in one of the next slices. `bytes`: size in bytes of the request's body, as
+   * far as it is known.
    */
   begin(kind: RequestKind, bytes: number, owner: string, begin: () => void): void {
     this.#slotsOf(kind, owner).enter(owner)
@@ -102,8 +102,8 @@ export class Admission {
   }
 
   /**
-   * Counts a request that begins without waiting. Its body has arrived whole and its caller has been authenticated.
-   * The caller MUST call `leave` once afterwards.
+   * Counts a request as under way. Its body has arrived completely, and its caller has been authenticated. The caller
+   * of this function MUST call `leave` once afterwards.
    */
   enter(kind: RequestKind, owner: string): void {
     this.#slotsOf(kind, owner).enter(owner)
@@ -115,12 +115,12 @@ export class Admission {
     slots.answer()
   }
 
-  /** Requests that are being served or will begin soon. */
+  /** Number of requests that are being served or will begin soon. */
   get underWay(): number {
     return this.#slots.reads.taken + this.#slots.writes.taken + this.#unproven.taken
   }
 
-  /** Requests of proven owners that were accepted and have not begun. */
+  /** Number of requests of proven owners that were accepted and have not begun. */
   waiting(kind: RequestKind): number {
     return this.#waitingOf[kind]
   }
@@ -139,8 +139,8 @@ export class Admission {
 
   readonly #beginSome = (): void => {
     let bytes = 0
-    // Refusals since the last slice took time from accepted requests. So this slice begins as many more requests as
-    // those refusals cost.
+    // Refusals since the last slice have taken time from accepted requests. So this slice begins additional requests,
+    // as many as could have been served in that time.
     const { refused } = this
     const max = this.#limits.perSliceMax + Math.floor((refused - this.#refusedBefore) / REFUSALS_PER_REQUEST)
     this.#refusedBefore = refused

@@ -6,13 +6,16 @@ import {
 } from './limits.ts'
 import { Shares } from './shares.ts'
 
-/** Limits of memory that a process uses because clients read or send slowly. */
+/** Limits of the memory that a process uses because clients read or send slowly. */
 export type ByteBudgets = {
-  /** Answers to GET that clients have not read yet, and pending bytes of streams. */
+  /** Bytes of answers to GET that clients have not read yet, and pending bytes of streams. */
   readonly reads: Shares
-  /** All other answers. They have a separate budget, so that readers cannot block writers. */
+  /**
+   * Bytes of answers to methods other than GET that clients have not read yet. These answers have a budget of their
+   * own, so that readers cannot block writers.
+   */
   readonly writes: Shares
-  /** Bodies that are arriving or have not been processed yet. */
+  /** Bytes of bodies that are arriving or have not been processed yet. */
   readonly bodies: Shares
 }
 
@@ -25,8 +28,8 @@ export function makeByteBudgets(): ByteBudgets {
 }
 
 /**
- * Makes a limit for bytes that are buffered for clients, by owner. An owner is a ledger, the peers of a ledger, or
- * the operator.
+ * Makes a budget for bytes that are in memory because of clients, shared by owners. An owner is a ledger, the peers of
+ * a ledger, or the operator.
  */
 export function makeByteBudget(max: number): Shares {
   return new Shares({ rule: 'rest', max, unprovenMax: max * UNPROVEN_BYTES_SHARE })

@@ -1,12 +1,12 @@
 /**
- * Queue of items by owner, round-robin. The items of one owner stay in order. However many items one owner has, it
- * delays another owner's first item by only one item. The class is pure. Callers MUST limit what they add
- * (shares.ts).
+ * A queue of items by owner. Owners are served round-robin, and the items of one owner stay in order. However many
+ * items an owner has, it delays the first item of another owner by only one item. The queue has no limit, so callers
+ * MUST limit what they add (shares.ts).
  */
 export class FairQueue<T> {
   /**
-   * Queues of the owners in round-robin order, starting with the next owner. An owner with an empty queue is not
-   * listed.
+   * Maps an owner to its queue. The owners are in round-robin order, and the next owner is first. Owners without items
+   * are not listed.
    */
   readonly #queues = new Map<string, T[]>()
   #size = 0
@@ -24,8 +24,8 @@ export class FairQueue<T> {
   }
 
   /**
-   * Owners in round-robin order, with their items. If `take` moves an owner to the end during the iteration, the
-   * iteration visits that owner again.
+   * Returns the owners in round-robin order, with their items. If `take` moves an owner to the end during the
+   * iteration, the iteration visits this owner again.
    */
   entries(): Iterable<[owner: string, items: readonly T[]]> {
     return this.#queues

@@ -1,43 +1,47 @@
 // Requests
 /**
- * Maximum number of requests that a process serves at the same time. All further requests are refused at once, except
- * for bursts (src/load/admission.ts).
+ * Maximum number of requests that a process serves at the same time. Further requests are refused at once, except for
+ * bursts (src/load/admission.ts).
  */
 export const REQUESTS_UNDER_WAY_MAX = 256
 /**
- * Upper limit of reads under way. The actual limit is the number of reads that the process answers in
- * READS_WAIT_MS_MAX, but at least REQUESTS_UNDER_WAY_MAX. With a fixed limit of 256, a third of the reads of 1,000
- * users was refused. In a test with 6,000 users a fifth of the requests were writes. Two thirds of the reads were
- * refused, but no write.
+ * Maximum number of reads under way. The actual limit is the number of reads that the process answers within
+ * READS_WAIT_MS_MAX, but at least REQUESTS_UNDER_WAY_MAX.
+ *
+ * With a fixed limit of 256, a third of the reads was refused in a test with 1,000 users. With 6,000 users and one
+ * write in five requests, two thirds of the reads were refused, but no write.
  */
 export const READS_UNDER_WAY_MAX = 4_096
 export const READS_WAIT_MS_MAX = 1_000
 export const REQUESTS_BURST_MAX = 2_048
 export const REQUESTS_BURST_PER_SECOND = 100
 /**
- * Maximum number of requests without a known key that are under way, reads and writes together. This number is
- * separate from the limits of proven owners. Examples: pages of the console, readers of public ledgers, and peers
- * until their signature is verified.
+ * Maximum number of requests without a known key that are under way, reads and writes together. They do not count
+ * towards the limits of proven owners. Examples: pages of the console, requests of readers of public ledgers, and
+ * requests of peers until their signature is verified.
  */
 export const UNPROVEN_UNDER_WAY_MAX = 64
 export const UNPROVEN_BURST_MAX = 256
 export const UNPROVEN_BURST_PER_SECOND = 100
-/** Maximum number of requests that begin in one slice of the event loop, and maximum total size of their bodies. */
+/**
+ * Maximum number of requests that begin in one slice of the event loop (REQUESTS_PER_SLICE_MAX), and maximum total size
+ * of their bodies in bytes (SLICE_BYTES_MAX).
+ */
 export const REQUESTS_PER_SLICE_MAX = 16
 export const SLICE_BYTES_MAX = 64 * 1024
 /**
- * Maximum size of a body for routes that set no other limit. A body of this size is parsed in one slice, which takes
- * 3 ms, or 16 ms if an attacker made the body slow to parse.
+ * Maximum size in bytes of a body in routes that set no other limit. A body of this size is parsed in one slice. This
+ * takes 3 ms, or 16 ms if an attacker made the body slow to parse.
  */
 export const BODY_BYTES_MAX = 64 * 1024
 /**
- * Maximum size of all bodies that are arriving or have not been processed yet (src/load/budgets.ts). One ledger alone
- * may use half of these bytes.
+ * Maximum total size in bytes of the bodies that are arriving or have not been processed yet (src/load/budgets.ts). One
+ * ledger alone may use half of these bytes.
  */
 export const BODIES_BYTES_MAX = 192 * 1024 * 1024
 /**
  * Maximum number of names and values in a text that is larger than BODY_BYTES_MAX. A thread parses such a text. The
- * slowest text takes 0.5 s. Usual records of 4 MiB have half of this number.
+ * slowest text takes 0.5 s. Usual records of 4 MiB have half as many names and values.
  */
 export const JSON_TOKENS_MAX = 512 * 1024
 /**
@@ -46,47 +50,47 @@ export const JSON_TOKENS_MAX = 512 * 1024
  */
 export const JSON_TOKENS_PER_FRAGMENT_MAX = 48 * 1024
 /**
- * Maximum time of a thread for one text. It is twenty times the time of the slowest text, so a thread that takes
- * longer is broken.
+ * Maximum time that a thread may take for one text. It is twenty times the time of the slowest text, so a thread that
+ * takes longer has a fault.
  */
 export const JSON_THREAD_MS_MAX = 10_000
 
 /**
- * Maximum size for all requests of unproven senders together, as a share of each byte budget. These bytes are not
- * taken from the budget of proven owners.
+ * Maximum share of each byte budget for all unproven senders together. Their bytes do not count towards the budget of
+ * proven owners.
  */
 export const UNPROVEN_BYTES_SHARE = 1 / 4
 
-// Answers that were written but not read by the client yet (src/load/budgets.ts,
+// Answers that were written but that the client has not read yet (src/load/budgets.ts,
 // src/http/connections/write-deadlines.ts)
-/** Maximum size of all answers to reads. One ledger alone may use half of these bytes. */
+/** Maximum total size in bytes of the answers to reads. One ledger alone may use half of these bytes. */
 export const READ_ANSWERS_BYTES_MAX = 192 * 1024 * 1024
 /**
- * Maximum size of all answers to writes. The largest answer to a write is the answer to a full batch, which has 500
- * KB.
+ * Maximum total size in bytes of the answers to writes. The largest answer to a write is the answer to a full batch,
+ * which has 500 KB.
  */
 export const WRITE_ANSWERS_BYTES_MAX = 64 * 1024 * 1024
 
 // Work on large inputs (src/load/slice.ts, src/load/threads)
-/** How long work may occupy the event loop before other work gets a slice. */
+/** Maximum time in ms that work may occupy the event loop before other work gets a slice. */
 export const SLICE_MS_MAX = 5
 export const THREADS_MAX = 64
 /**
- * Maximum number and size of work that waits for a thread. One owner may use half of what the other owners leave
- * free.
+ * Maximum number of pieces of work that wait for a thread (THREAD_WORK_WAITING_MAX), and their maximum total size in
+ * bytes (THREAD_WORK_BYTES_WAITING_MAX). One owner may use half of what the other owners leave free.
  */
 export const THREAD_WORK_WAITING_MAX = 256
 export const THREAD_WORK_BYTES_WAITING_MAX = 64 * 1024 * 1024
 /**
- * Maximum share of waiting work of all unproven senders together. This share is not taken from the limits of proven
- * owners.
+ * Maximum share of the waiting work for all unproven senders together. Their work does not count towards the limits of
+ * proven owners.
  */
 export const THREAD_WORK_UNPROVEN_SHARE = 1 / 8
-/** Maximum heap of a thread. 4 MiB of JSON with the smallest objects take 60 MiB. */
+/** Maximum heap of a thread in MiB. 4 MiB of JSON with the smallest objects take 60 MiB. */
 export const THREAD_HEAP_MIB_MAX = 256
 /**
- * While a thread's heap is smaller than this, V8 collects only young objects. By default V8 collects all objects
- * after every few batches. Batches of 1,000 records from 4 producers: 44,800 records/s by default, 49,000 with 64
- * MiB, 57,800 with 128 MiB, 55,800 with 256 MiB.
+ * Initial heap of a thread in MiB. While the heap is smaller than this, V8 collects only young objects. By default V8
+ * collects all objects after every few batches. Throughput with batches of 1,000 records from 4 producers: 44,800
+ * records/s by default, 49,000 with 64 MiB, 57,800 with 128 MiB, 55,800 with 256 MiB.
  */
 export const THREAD_INITIAL_HEAP_MIB = 128

@@ -1,13 +1,13 @@
 import { Shares } from './shares.ts'
 
-/** How often the limit is adjusted. */
+/** Interval in ms at which the limit is adjusted. */
 const COUNT_EVERY_MS = 250
 
 type SlotLimits = {
   readonly underWayMax: number
   /**
-   * Raises the limit to the number of requests that are answered in `waitMs`, but at most to `max`. Absent: the limit
-   * is fixed.
+   * Raises the limit to the number of requests that are answered within `waitMs`, but at most to `max`. If absent, the
+   * limit is fixed.
    */
   readonly fast?: { readonly max: number; readonly waitMs: number }
   readonly burstMax: number
@@ -15,14 +15,14 @@ type SlotLimits = {
 }
 
 /**
- * Limit of requests under way, shared equally among owners (shares.ts).
+ * A limit of requests under way that owners share equally (shares.ts).
  *
- * Without shares, one ledger could use the whole limit with ten requests a second, if these requests wait for
- * something other than the processor. An example is the ledger's share of time for its types.
+ * Without shares, one ledger could use up the whole limit with ten requests a second, if these requests wait for
+ * something other than the processor. For example, they may wait for the ledger's share of time for its types.
  *
  * Bursts are accepted beyond the limit, because requests that arrive together at an idle server are served in a
- * fraction of a second. Bursts draw from a token bucket that refills slowly, so a lasting load stays within the
- * limit.
+ * fraction of a second. Each request of a burst takes a token from a bucket that refills slowly. So a lasting load
+ * stays within the limit.
  *
  * With `fast`, the limit grows while requests are cheap: as many requests are accepted as the server answers within
  * `waitMs`.
@@ -47,7 +47,7 @@ export class RequestSlots {
     this.#filledAtMs = now()
   }
 
-  /** Returns whether one more request is accepted. If not, counts a refusal. */
+  /** Returns true if one more request is accepted. Otherwise counts a refusal. */
   admits(owner: string): boolean {
     this.#adjustLimit()
     if (this.#shares.hasRoom(owner) || this.#takeBurst()) return true
@@ -64,7 +64,7 @@ export class RequestSlots {
     this.#shares.release(owner)
   }
 
-  /** Counts an answered request. The limit of `fast` depends on this number. */
+  /** Counts an answered request. With `fast`, the limit depends on this count. */
   answer(): void {
     this.#answered++
   }
@@ -78,8 +78,8 @@ export class RequestSlots {
   }
 
   /**
-   * Sets the limit to the mean of the old limit and the number of requests that the last period could answer within
-   * `waitMs`.
+   * Sets the limit to the mean of two numbers: the old limit, and the number of requests that would have been answered
+   * within `waitMs` at the rate of the last period.
    */
   #adjustLimit(): void {
     const { fast, underWayMax } = this.#limits

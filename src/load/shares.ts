@@ -3,18 +3,21 @@ import { UNPROVEN } from './unproven.ts'
 /**
  * How owners share a resource (docs/operate/capacity.md#how-a-server-is-shared).
  *
- * - `equal`: an owner may take while anything is left. When nothing is left, an owner that has less than an equal
- *   share may still take, so the total is exceeded a little. This rule is for work that has another limit too, such
- *   as requests.
- * - `rest`: an owner may have `ofRest` of what the other owners leave (the dynamic thresholds of Choudhury and
- *   Hahne). Something is always left for an owner that has little, and the total is never exceeded. This rule is for
- *   memory and sockets. With `equal`, ten owners that came one after the other took three times the total.
+ * - `equal`: an owner may take more while any of the resource is left. When nothing is left, an owner that has less
+ *   than an equal share may still take more, so the total is exceeded a little. This rule is for resources that have
+ *   another limit too, such as requests.
+ * - `rest`: an owner may have the fraction `ofRest` of what the other owners leave (the dynamic thresholds of Choudhury
+ *   and Hahne). Something is always left for an owner that has little, and the total is never exceeded. This rule is
+ *   for memory and sockets. With the rule `equal`, ten owners that came one after another took three times the total.
  */
 export type ShareLimits = {
   readonly rule: 'equal' | 'rest'
   /** Maximum that all proven owners may have together. */
   readonly max: number
-  /** Default: half. If there is only one owner, it gets half of the total. Two owners get a third each. */
+  /**
+   * Fraction for the rule `rest`. Default: half. A single owner then gets at most half of the total, and two owners a
+   * third each.
+   */
   readonly ofRest?: number
   /** Maximum that one owner may have, even if more is left. */
   readonly ofOwnerMax?: number
@@ -22,12 +25,15 @@ export type ShareLimits = {
   readonly unprovenMax?: number
 }
 
-/** Returns the most that an owner may have by the rule `rest`. `ofOthers`: how much of `max` the other owners have. */
+/**
+ * Returns the maximum that an owner may have by the rule `rest`. `ofOthers`: the part of `max` that the other owners
+ * have.
+ */
 export function restOf(max: number, ofOthers: number, ofRest = 1 / 2): number {
   return Math.ceil((max - ofOthers) * ofRest)
 }
 
-/** Counts by owner. An owner whose count becomes zero is removed. */
+/** A count for each owner. An owner whose count becomes zero is removed. */
 export class Counts {
   readonly #ofOwner = new Map<string, number>()
   #total = 0
@@ -44,7 +50,7 @@ export class Counts {
     return this.#ofOwner.get(owner) ?? 0
   }
 
-  /** Changes an owner's count. `count` may be negative. */
+  /** Adds `count` to the count of an owner. `count` may be negative. */
   add(owner: string, count: number): void {
     const own = this.of(owner) + count
     if (own === 0) this.#ofOwner.delete(owner)
@@ -54,15 +60,15 @@ export class Counts {
 }
 
 /**
- * A resource that owners share, such as requests, bytes or open answers. Each owner MUST be proven or be UNPROVEN.
- * Otherwise an attacker could invent owners and so take from the shares of others.
+ * A resource that owners share, such as requests, bytes or open answers. Each owner MUST be proven, or be UNPROVEN.
+ * Otherwise an attacker could invent owners, and so take from the shares of other owners.
  */
 export class Shares {
   readonly #limits: ShareLimits
   readonly #counts = new Counts()
   #unproven = 0
   #refused = 0
-  /** Maximum that all proven owners may have together. The maximum may be changed at any time. */
+  /** Maximum that all proven owners may have together. It may be changed at any time. */
   max: number
 
   constructor(limits: ShareLimits) {
@@ -70,7 +76,7 @@ export class Shares {
     this.max = limits.max
   }
 
-  /** Amount taken by all owners, including UNPROVEN. */
+  /** Amount that all owners have taken, including UNPROVEN. */
   get taken(): number {
     return this.#counts.total + this.#unproven
   }
@@ -83,7 +89,7 @@ export class Shares {
     return owner === UNPROVEN ? this.#unproven : this.#counts.of(owner)
   }
 
-  /** Returns whether the owner may take `count` more. If not, counts a refusal. */
+  /** Returns true if the owner may take `count` more. Otherwise counts a refusal. */
   admits(owner: string, count = 1): boolean {
     if (this.hasRoom(owner, count)) return true
     this.#refused++
@@ -100,7 +106,10 @@ export class Shares {
     return total + count <= Math.ceil(this.max) || own + count <= this.max / (own === 0 ? owners + 1 : owners)
   }
 
-  /** Adds the amount, even if the limit is reached. The caller MUST release the same amount later. */
+  /**
+   * Adds `count` to what the owner has taken, even if the limit is reached. The caller MUST release the same amount
+   * later.
+   */
   take(owner: string, count = 1): void {
     this.#add(owner, count)
   }

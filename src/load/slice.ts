@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { SLICE_MS_MAX } from './limits.ts'
 
 /**
- * One slice of the event loop. Work may run for SLICE_MS_MAX before other work runs. Slices are measured by time, not
- * by number of items, because senders decide whether a thousand items take 10 ms or a second.
+ * A slice of the event loop. Work may run for SLICE_MS_MAX before other work runs. A slice is measured by time and not
+ * by a number of items, because clients decide whether a thousand items take 10 ms or a second.
  */
 export class Slice {
   #beganAtMs = performance.now()
@@ -20,8 +20,8 @@ export class Slice {
 
 /**
  * Slices for long work, such as exports. If many exports run, only one of them works in each iteration of the event
- * loop. Without this class, a stream whose client reads fast enough would block all others, because it never waits
- * for an event.
+ * loop. Without this class, a stream whose client reads fast enough never waits for an event, and would block all other
+ * streams.
  */
 export class Slices {
   readonly #waiting: (() => void)[] = []

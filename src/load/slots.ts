@@ -2,15 +2,15 @@ import { ApiError } from '../errors.ts'
 import { Shares } from './shares.ts'
 
 /**
- * A third, because a slot may be in use for an hour. If twelve owners take all slots that they can get, some of a
- * hundred slots are still left for others.
+ * Fraction for the rule `rest` (shares.ts). It is small, because a slot may be in use for an hour. If twelve owners
+ * take all slots that they can get, some of a hundred slots are still free.
  */
 const OF_REST = 1 / 3
 
 /**
- * Limits long answers of one kind by owner: streams and long polls. An answer that nobody reads stays in memory, and
- * with pipelining a client can request hundreds of them cheaply. UNPROVEN has as many slots as one ledger. They are
- * not taken from the slots of the ledgers.
+ * Limits the number of long answers of one kind, such as streams and long polls, by owner. An answer that nobody reads
+ * stays in memory, and with pipelining a client can request hundreds of answers cheaply. UNPROVEN has as many slots as
+ * one ledger, in addition to the slots of the ledgers.
  */
 export class Slots {
   readonly #shares: Shares
@@ -29,8 +29,8 @@ export class Slots {
   }
 
   /**
-   * Takes a slot and returns the function that releases it. Throws ApiError `overloaded` if the owner has no slot
-   * left.
+   * Takes a slot, and returns a function that releases the slot. Throws ApiError `overloaded` if no slot is left for
+   * the owner.
    */
   take(owner: string): () => void {
     if (!this.#shares.admits(owner)) {

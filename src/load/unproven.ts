@@ -1,5 +1,5 @@
 /**
- * Owner of all requests whose sender has proved nothing, whatever sender they name. Together they have one small
- * quota. It never influences decisions about proven owners.
+ * Owner of all requests whose sender has proved nothing, whichever sender they claim. All these requests together have
+ * one small quota. What they use never affects proven owners.
  */
 export const UNPROVEN = 'unproven'

@@ -3,8 +3,8 @@ import { TallystickError } from '../../sdk/errors.ts'
 import { MCP_ANSWER_BYTES_MAX } from './limits.ts'
 
 /**
- * Returns a tool's answer. It has structured content for programs, and the same content as text for clients that do
- * not support structured content.
+ * Returns the answer of a tool. The answer has structured content for programs, and the same content as text for
+ * clients that do not support structured content.
  */
 export function toResult(value: object, note: string | null): CallToolResult {
   const text = JSON.stringify(value)
@@ -17,7 +17,7 @@ export function toResult(value: object, note: string | null): CallToolResult {
   return { ...toContent(text, note), structuredContent: value as Record<string, unknown> }
 }
 
-/** Returns the answer of a tool that failed. `text`: the reason and what to do, for the model. */
+/** Returns the answer of a tool that failed. `text`: says to the model why the tool failed and what to do. */
 export function toError(text: string, note: string | null = null): CallToolResult {
   return { ...toContent(text, note), isError: true }
 }
@@ -28,8 +28,8 @@ function toContent(...texts: readonly (string | null)[]): CallToolResult {
 }
 
 /**
- * Returns the message of an error for the client. An error that is not a TallystickError is passed to `report`, and
- * the client gets a fixed text.
+ * Returns the message of an error for the client. If the error is not a TallystickError, passes it to `report` and
+ * returns a fixed text.
  */
 export function explain(error: unknown, report: (error: unknown) => void): string {
   if (error instanceof TallystickError) return error.message

@@ -5,20 +5,23 @@ import { parseJsonText } from '../proof/json/json-text.ts'
 import { quoted } from '../proof/quoted.ts'
 import { MCP_IGNORED_NAMES_MAX } from './limits.ts'
 
-/** Arguments of a call that the tool knows, and the names of its ignored arguments. */
+/**
+ * Arguments of a tool call. `values`: the arguments that the tool has. `ignored`: the names of other arguments in the
+ * call.
+ */
 export type Arguments = {
   readonly values: Readonly<Record<string, unknown>>
   readonly ignored: readonly string[]
 }
 
 /**
- * Returns a tool's schema that also accepts the mistakes that clients make.
+ * Returns the schema of a tool, changed so that it accepts mistakes which clients make.
  *
- * - Unknown members are ignored and named in the answer. Many clients add members of their own (`toolCallId`,
+ * - Unknown members are ignored, and the answer names them. Many clients add members of their own (`toolCallId`,
  *   `sessionId`).
- * - A name that looks like a misspelled argument is refused, because a record cannot be undone.
+ * - A name that looks like a misspelt argument is refused, because a record cannot be undone.
  * - A name in `unsupported` is refused. It is a member of the REST API that the tool does not have.
- * - null for an optional argument means that the argument is absent.
+ * - If an optional argument is null, it counts as absent.
  * - A text is converted if the argument is an object, a list, a number or a boolean.
  */
 export function lenientSchema(
@@ -105,8 +108,8 @@ function misspelledOf(input: z.ZodObject, name: string) {
 }
 
 /**
- * Returns whether two names are alike. They may differ in case and punctuation, and in one of these: an ending such
- * as `Id`, one letter, two swapped letters.
+ * Returns true if two names are alike. They may differ in case and punctuation, and in addition in one of these: an
+ * ending such as `Id`, one letter, two swapped letters.
  */
 function isAlike(a: string, b: string): boolean {
   const [one, other] = [a, b].map((name) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '')) as [
@@ -122,17 +125,17 @@ function stem(name: string): string {
   return name.replace(/(?<=.{4})(?:ids?|key|s)$/, '')
 }
 
-/** Returns whether the second text is the first one with two neighbouring letters swapped. */
+/** Returns true if two swapped neighbouring letters are the only difference between the texts. */
 function isSwapped(a: string, b: string): boolean {
   let at = 0
   while (at < a.length && a[at] === b[at]) at++
   return a.length === b.length && b === a.slice(0, at) + (a[at + 1] ?? '') + a[at]! + a.slice(at + 2)
 }
 
-/** Names shorter than this are not compared, because they are too similar to each other. */
+/** Minimum number of characters of names that are compared. Shorter names are too similar to each other. */
 const ALIKE_CHARS_MIN = 5
 
-/** Returns whether the texts are equal except for one additional, missing or different letter. */
+/** Returns true if the only difference between the texts is one additional, missing or different letter. */
 function isOneEdit(a: string, b: string): boolean {
   if (Math.abs(a.length - b.length) > 1) return false
   let at = 0

@@ -1,19 +1,19 @@
 import type { Tallystick } from '../../sdk/client.ts'
 import type { ProofOptions } from '../../sdk/verify/index.ts'
 
-/** What a session needs to access its ledger. */
+/** What an MCP session needs to access its ledger. */
 export type McpDeps = {
-  /** Uses the caller's key, so the server decides what the caller is allowed to do. */
+  /** Client with the caller's key. So the server decides what the caller may do. */
   readonly client: Tallystick
-  /** The caller's key; null: the server did not report it. */
+  /** The caller's key. null if the server did not report it. */
   readonly key: OwnKey | null
-  /** Trusted keys that the user named. Proofs are verified with them. */
+  /** Keys that the user trusts and has named. Proofs are verified with them. */
   readonly trust: Pick<ProofOptions, 'kids' | 'noteKey'>
   /** Where proofs are verified, in words for people. */
   readonly verifier: 'this machine' | 'the server'
-  /** Trace of a call that has no trace of its own. */
+  /** Traceparent for calls that have no traceparent of their own. */
   readonly traceparent: string | undefined
-  /** Called with bugs of this program. The client only gets the message that there was a fault. */
+  /** Called with an error that is a bug of this program. The client gets only the message that there was a fault. */
   readonly report: (error: unknown) => void
 }
 

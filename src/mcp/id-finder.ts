@@ -1,4 +1,4 @@
-/** JSON-RPC does not limit the length of ids. An id that is longer than this is ignored. */
+/** Maximum size of an id in bytes. JSON-RPC does not limit ids, but a longer id is ignored here. */
 const ID_BYTES_MAX = 256
 
 const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c]
@@ -13,13 +13,15 @@ export class IdFinder {
   #depth = 0
   #inString = false
   #isEscaped = false
-  /** Bytes of the current name or value at depth 1; null: the value is too long, or neither a text nor a number. */
+  /**
+   * Bytes of the current name or value at depth 1. null if the value is too long, or is neither a text nor a number.
+   */
   #token: number[] | null = []
   #name = ''
   #id: string | number | null = null
   #isRequest = false
 
-  /** Id of the request, or of the answer; null: no id was found. */
+  /** Id of the request, or of the request that the message answers. null if no id was found. */
   get id(): string | number | null {
     return this.#id
   }

@@ -1,14 +1,11 @@
 import { IdFinder } from './id-finder.ts'
 
-/**
- * A piece of a stream of lines. It is a whole line with its newline, or a fragment of a line that is too long to
- * buffer.
- */
+/** A piece of a stream of lines: a whole line with its newline, or a fragment of a line that is too long to buffer. */
 export type CutLine = {
   readonly bytes: Buffer
   /**
-   * null: the piece is a whole line. Fragments of a long line are numbered. `isLast` marks the last fragment, which
-   * has the newline.
+   * Describes the fragment. null if the piece is a whole line. Fragments of a line are numbered. `isLast` marks the
+   * last fragment, which has the newline.
    */
   readonly fragment: Fragment | null
 }
@@ -16,22 +13,26 @@ export type CutLine = {
 export type Fragment = {
   readonly index: number
   readonly isLast: boolean
-  /** Id of the JSON-RPC message, found in the fragments so far; null: no id was found yet. */
+  /** Id of the JSON-RPC message, found in the fragments so far. null if no id was found yet. */
   readonly id: string | number | null
-  /** Whether a `method` was found. If not, the message is an answer, and the id is that of the answered request. */
+  /**
+   * True if a `method` was found. Otherwise the message is an answer, and `id` is the id of the request that it
+   * answers.
+   */
   readonly isRequest: boolean
 }
 
 export const NEWLINE = 0x0a
 
 /**
- * Cuts a stream into lines. All pieces together are exactly the bytes of the stream. Buffers at most `lineBytesMax`.
+ * Cuts a stream into lines. All pieces together are exactly the bytes of the stream. Buffers at most `lineBytesMax`
+ * bytes.
  */
 export class LineCutter {
   readonly #lineBytesMax: number
   #buffered: Buffer[] = []
   #bufferedBytes = 0
-  /** Number of fragments of the current line that were returned; 0 while the line may still fit into the buffer. */
+  /** Number of fragments of the current line that were returned. 0 while the line may still fit into the buffer. */
   #fragments = 0
   #finder = new IdFinder()
 
@@ -52,7 +53,7 @@ export class LineCutter {
     if (from < chunk.length) yield* this.#take(chunk.subarray(from), false)
   }
 
-  /** Returns the rest of the last line if this line has no newline. */
+  /** Returns the rest of the last line, if this line has no newline. */
   *end(): Generator<CutLine, void, undefined> {
     if (!this.isAtStart) yield* this.#take(Buffer.alloc(0), true)
   }

@@ -21,10 +21,9 @@ type Id = string | number
 const [PARSE_ERROR, INVALID_REQUEST] = [-32700, -32600]
 
 /**
- * Transport of JSON-RPC messages on standard input and output, one message per line. It differs from the SDK's
- * transport:
+ * Transports JSON-RPC messages on standard input and output, one message per line. Unlike the SDK's transport:
  *
- * - It refuses JSON that a JavaScript value cannot represent exactly. The refusal contains the request's id.
+ * - It refuses JSON that a JavaScript value cannot represent exactly. The refusal contains the id of the request.
  * - It stops reading while too many requests are under way.
  * - It answers all requests that came before the input ended.
  */
@@ -36,9 +35,9 @@ export class LineTransport implements Transport {
   readonly #input: NodeJS.ReadableStream
   readonly #output: NodeJS.WritableStream
   readonly #waiting = new Set<Id>()
-  /** Cuts the input into lines. One byte more than the limit is for the end of the line. */
+  /** Cuts the input into lines. The additional byte is for the end of the line. */
   readonly #cutter = new LineCutter(MCP_LINE_BYTES_MAX + 1)
-  /** Lines that were read while the maximum number of requests was already under way. */
+  /** Lines that were read while the maximum number of requests was under way. */
   #ready: string[] = []
   #hasEnded = false
   #isClosed = false
@@ -72,7 +71,7 @@ export class LineTransport implements Transport {
 
   #take(pieces: Iterable<CutLine>): void {
     for (const { bytes, fragment } of pieces) {
-      // If a line is too long, only its id is known.
+      // A line that is too long is refused when its last fragment arrives. Of such a line, only the id is used.
       if (fragment === null) this.#takeLine(bytes.at(-1) === NEWLINE ? bytes.subarray(0, -1) : bytes)
       else if (fragment.isLast) this.#refuseLength(fragment.isRequest ? fragment.id : null)
     }
@@ -126,7 +125,7 @@ export class LineTransport implements Transport {
   #end(): void {
     if (this.#hasEnded) return
     this.#hasEnded = true
-    // The last line may have no newline.
+    // The last line of the input may have no newline.
     this.#take(this.#cutter.end())
     setTimeout(() => void this.close(), MCP_DRAIN_MS_MAX).unref()
     this.#closeIfDone()
@@ -185,8 +184,8 @@ function parseLine(line: string): JsonValue {
 }
 
 /**
- * Returns the id of a refused message, or null. With the id, the sender of the message gets the error as its answer
- * and does not wait.
+ * Returns the id of a refused message, or null. If the error has the id, the sender gets it as the answer to its
+ * message and does not wait.
  */
 function idOf(line: string): Id | null {
   try {

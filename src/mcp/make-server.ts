@@ -22,7 +22,7 @@ const TOOLS: readonly Tool[] = [
   cancel,
 ]
 
-/** Makes an MCP server for one connection or request. It uses the caller's key and has no state. */
+/** Makes an MCP server for one connection or request. The server uses the caller's key and has no state. */
 export function makeMcpServer(deps: McpDeps): McpServer {
   const none = { listChanged: false }
   const server = new McpServer(
@@ -36,8 +36,8 @@ export function makeMcpServer(deps: McpDeps): McpServer {
 }
 
 /**
- * Returns the instructions for the model. They name the tools that the key may not use, because those tools are not
- * listed.
+ * Returns the instructions for the model. They name the tools that the key may not use, because these tools are not in
+ * the list of tools.
  */
 function instructionsFor(deps: McpDeps): string {
   const refused = TOOLS.filter((tool) => !isAllowed(tool, deps))

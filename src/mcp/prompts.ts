@@ -11,8 +11,8 @@ export function registerPrompts(server: McpServer): void {
       description:
         'Reads all records of one run of agents, verifies them, and reports what is missing or wrong',
       argsSchema: z.object({
-        // These values become part of the prompt. A free text could contain instructions for the model, so only ids
-        // are accepted.
+        // The arguments become part of the prompt. Only ids are accepted, because a free text could contain
+        // instructions for the model.
         record: z
           .string()
           .refine((text) => isId('rec', text), 'must be the id of a record: rec_ and 26 characters')

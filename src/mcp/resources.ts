@@ -7,7 +7,10 @@ import { MCP_COMPLETIONS_MAX } from './limits.ts'
 const JSON_TYPE = 'application/json'
 const NOTE_TYPE = 'text/plain'
 
-/** Registers the ledger's content as resources, which people attach to a conversation. Models use tools instead. */
+/**
+ * Registers the content of the ledger as resources, which people attach to a conversation. Models use the tools
+ * instead.
+ */
 export function registerResources(server: McpServer, deps: McpDeps): void {
   const { client } = deps
   const read = reader(deps)

@@ -5,9 +5,9 @@ import { mapOthers } from '../proof/statement/record-members.ts'
 import { MCP_PAGE_ITEMS_DEFAULT, MCP_PAGE_ITEMS_MAX } from './limits.ts'
 
 /*
- * Schemas of the arguments and answers of tools, as models see them. (arguments.ts accepts more, because clients make
- * mistakes.) The schemas check only the form of arguments. The server checks the values, and its errors say what to
- * do. Answers may contain more members than described here, so that a newer server breaks no client.
+ * Schemas of the arguments and answers of tools, as models see them. arguments.ts accepts more, because clients make
+ * mistakes. The schemas check only the form of arguments. The server checks the values, and its errors say what to do.
+ * Answers may contain more members than the schemas describe, so that a newer server does not break older clients.
  */
 
 export const recordId = z.string().max(100).describe('id of the record (rec_…)')
@@ -30,7 +30,9 @@ export const writeArguments = {
     .optional(),
 }
 
-/** Members for agents that sign for themselves. No tool has them, because tools do not sign. */
+/**
+ * Members of the REST API for agents that sign for themselves. No tool has these members, because tools do not sign.
+ */
 export const OWN_SIGNATURE = ['envelope', 'salt'] as const
 
 export const stepArguments = {

@@ -7,7 +7,7 @@ import { INVALID_PARAMS, refusedInitialize } from './initialize.ts'
 import { MCP_ANSWER_BYTES_MAX, MCP_RETRIES_MAX } from './limits.ts'
 import { makeMcpServer } from './make-server.ts'
 
-/** The caller's key, and the means to call the server's own API with it. */
+/** The caller's key, and what is needed to call the server's own API with it. */
 export type HttpCaller = Pick<McpDeps, 'key' | 'traceparent' | 'report'> & {
   readonly baseUrl: string
   readonly apiKey: string
@@ -24,9 +24,9 @@ export type HttpAnswer = {
  * Answers one message of streamable HTTP. No state is stored, so any server of a deployment can answer the next
  * message.
  *
- * Clients of the version 2026-07-28 identify themselves in each message. Older clients do a handshake, and get an
- * event stream that ends with the answer. The whole stream is read here before the answer is sent, because no tool
- * reports progress.
+ * A client of the version 2026-07-28 identifies itself in each message. An older client makes a handshake, and gets an
+ * event stream that ends with the answer. The whole stream is read here before the answer is sent. This loses nothing,
+ * because no tool reports progress.
  */
 export async function serveHttp(
   { baseUrl, apiKey, fetch, ...caller }: HttpCaller,
@@ -40,7 +40,8 @@ export async function serveHttp(
   const form = formOf(request.headers.get('accept'))
   let fault: unknown = null
   const handler = createMcpHandler(() => makeMcpServer(deps), {
-    // Tools and resources never change, so the stream of a subscription would stay open without any message.
+    // Subscriptions are refused. Tools and resources never change, so the stream of a subscription would stay open
+    // without any message.
     maxSubscriptions: 0,
     keepAliveMs: 0,
     responseMode: form === 'stream' ? 'sse' : 'auto',
@@ -72,11 +73,11 @@ const [JSON_TYPE, STREAM] = ['application/json', 'text/event-stream']
 const BOTH = `${JSON_TYPE}, ${STREAM}`
 
 /**
- * Returns the form of the answer by the rules of HTTP for `Accept`. The SDK does not parse the field; it only
- * searches for the two types in it.
+ * Returns the form of the answer by the rules of HTTP for `Accept`. The SDK does not parse the header. It only searches
+ * for the two media types in it.
  *
  * - `either`: the client names both forms.
- * - `json`: the client accepts JSON. It does not name both forms, but may accept both by a wildcard.
+ * - `json`: the client accepts JSON and does not name both forms. It may accept both by a wildcard.
  * - `stream`: the client accepts only a stream.
  * - null: the client accepts neither form.
  */
@@ -89,7 +90,7 @@ function formOf(accept: string | null): 'json' | 'stream' | 'either' | null {
   return stream && isNamed ? 'either' : 'json'
 }
 
-/** Returns the last message of a stream, which is the only one, because tools send no progress. */
+/** Returns the last message of a stream. It is the only message, because tools send no progress. */
 function answerIn(stream: Buffer): Buffer {
   const events = new SseParser(2 * MCP_ANSWER_BYTES_MAX + stream.length).push(stream)
   return Buffer.from(events.at(-1)?.data ?? '')

@@ -10,20 +10,20 @@ export type Tool = {
   readonly name: string
   readonly title: string
   readonly description: string
-  /** Scopes, of which the key needs at least one. */
+  /** The key needs at least one of these scopes. */
   readonly scopes: readonly string[]
   readonly hints: ToolAnnotations
   readonly input: z.ZodObject
   /**
-   * Members that the REST API has and the tool does not have. They are refused. If they were ignored, something else
-   * would be recorded than the caller wanted.
+   * Members that the REST API has but the tool does not have. They are refused. If they were ignored, the record would
+   * differ from what the caller wanted.
    */
   readonly unsupported?: readonly string[]
   readonly output: z.ZodObject
   run(deps: McpDeps, args: never, options: StepOptions): Promise<object>
 }
 
-/** Arguments that become options of the request instead of members of its body. */
+/** Arguments that become options of the request and not members of its body. */
 type Options = Pick<StepOptions, 'idempotencyKey' | 'ifVersion'>
 
 /** Defines a tool whose arguments have the types of its schema. */
@@ -36,7 +36,7 @@ export function defineTool<Input extends z.ZodObject>(
   return tool as unknown as Tool
 }
 
-/** Hints for a tool that changes nothing and uses nothing outside the ledger. */
+/** Hints of tools that change nothing and use nothing outside the ledger. */
 export const READS = { readOnlyHint: true, idempotentHint: true, openWorldHint: false } as const
 
 export function isAllowed({ scopes }: Tool, { key }: McpDeps): boolean {
@@ -44,8 +44,8 @@ export function isAllowed({ scopes }: Tool, { key }: McpDeps): boolean {
 }
 
 /**
- * Registers a tool. If the key may not use the tool, the tool is not listed, and a call gets the error that it is
- * disabled.
+ * Registers a tool. If the key may not use the tool, the tool is not listed, and a call is answered with the error that
+ * the tool is disabled.
  */
 export function registerTool(server: McpServer, deps: McpDeps, tool: Tool): void {
   const { name, title, description, hints, input, unsupported, output, run } = tool
@@ -72,7 +72,7 @@ export function registerTool(server: McpServer, deps: McpDeps, tool: Tool): void
   if (!isAllowed(tool, deps)) registered.disable()
 }
 
-/** Returns the traceparent of the call (SEP-414). If the call has none, returns that of the HTTP request. */
+/** Returns the traceparent of the call (SEP-414), or else the traceparent of the HTTP request. */
 function traceparentOf(
   meta: Readonly<Record<string, unknown>> | undefined,
   deps: McpDeps,

@@ -32,8 +32,8 @@ export const verifyRecord = defineTool({
     const reports: ProofReport[] = []
     try {
       reports.push(await proved(deps, record, undefined, { signal }))
-      // The record's first entry proves only its creation. The outcome of a gated record is in its newest step, so
-      // that entry is proved too.
+      // The first entry of a record proves only its creation. The outcome of a gated record is in its newest step, so
+      // the entry of this step is proved too.
       if (record.version > 1) reports.push(await proved(deps, record, record.entry.seq, { signal }))
     } catch (error) {
       if (!(error instanceof VerificationError)) throw error
@@ -67,7 +67,10 @@ async function proved(
   return verifyProof(await client.records.proof(record.id, { seq }, options), { ...trust, record })
 }
 
-/** Returns the summary. It names everything that only the proof itself claims. */
+/**
+ * Returns a summary for people. The summary lists what was not verified independently, such as a key taken from the
+ * proof.
+ */
 function summaryOf(reports: readonly ProofReport[], { verifier }: McpDeps): string {
   const [first] = reports as [ProofReport]
   const entries = reports.map(({ seq, kind, signedBy }) => `${seq} (${kind}, signed by the ${signedBy})`)

@@ -7,12 +7,15 @@ import { json, OWN_SIGNATURE, peer, reason, record, stepArguments } from './sche
 import { defineTool, READS } from './tool.ts'
 
 const WRITE = ['records:write']
-/** Idempotent, because the lifecycle refuses the second call of the same step. */
+/**
+ * Hints of tools that make a step. These tools are idempotent, because the lifecycle refuses the second call of the
+ * same step.
+ */
 const STEP = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false }
-/** For steps that are final. */
+/** Hints of tools whose step is final. */
 const FINAL = { ...STEP, destructiveHint: true }
 
-/** Lists of work. They use the searches of docs/guides/search-and-reports.md. */
+/** Lists of work. They use the searches described in docs/guides/search-and-reports.md. */
 const LISTS = {
   offered: (agent) => [{ performer: agent, state: 'CREATED' }],
   active: (agent) => [{ performer: agent, state: 'ACTIVE' }],

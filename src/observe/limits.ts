@@ -1,32 +1,32 @@
-// Time limit of one query for metrics. A scrape waits for all queries.
+// Maximum time in ms of one query for metrics. A scrape waits for all queries.
 export const METRICS_ANSWER_TIMEOUT_MS = 2_000
 
 // Log
 /**
- * Limit of log lines that wait for the reader of standard output, about 20,000 lines. Further lines are dropped and
- * counted.
+ * Maximum size in bytes of the log lines that wait for the reader of standard output. These are about 20,000 lines.
+ * Further lines are dropped and counted.
  */
 export const LOG_WAITING_BYTES_MAX = 4 * 1024 * 1024
-/** Time to write waiting lines when a process ends. Lines that are not written by then are lost. */
+/** Maximum time in ms to write waiting log lines when a process ends. Lines that are not written by then are lost. */
 export const LOG_FLUSH_MS_MAX = 1_000
-/** Longest wait for the reader of a line that is shown to a person beside the log. */
+/** Maximum time in ms to wait for the reader of a line that is shown to a person and is not part of the log. */
 export const OUTPUT_WAIT_MS_MAX = 200
 export const OUTPUT_RETRY_MS = 10
 
 // Traces (docs/operate/observe.md#traces)
 /**
- * Limit of ended spans that the collector does not have yet; each takes about 2 KB. Further spans are dropped, so
- * that a traced request never waits.
+ * Maximum number of ended spans that the collector has not received yet. Each takes about 2 KB. Further spans are
+ * dropped, so that a traced request never waits.
  */
 export const TRACE_SPANS_WAITING_MAX = 8_192
-/** Spans in one request to the collector. Serializing them takes 2 ms of the thread. */
+/** Maximum number of spans in one request to the collector. Serializing them takes 2 ms of the thread. */
 export const TRACE_SPANS_PER_EXPORT = 256
 export const TRACE_EXPORT_EVERY_MS = 1_000
 export const TRACE_EXPORT_TIMEOUT_MS_DEFAULT = 10_000
 export const TRACE_EXPORT_TIMEOUT_MS_MAX = 60_000
-/** Time to send waiting spans when a process closes. Spans that are not sent by then are lost. */
+/** Maximum time in ms to send waiting spans when a process closes. Spans that are not sent by then are lost. */
 export const TRACE_CLOSE_MS_MAX = 2_000
-/** Limit of links from a committed batch to the requests in it. */
+/** Maximum number of links from a commit batch to the requests in it. */
 export const TRACE_LINKS_MAX = 128
 export const TRACE_ATTRIBUTES_MAX = 32
 export const TRACE_ATTRIBUTE_CHARS_MAX = 256

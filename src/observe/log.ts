@@ -2,7 +2,7 @@ import { type DestinationStream, type Logger, pino } from 'pino'
 import { StandardOutput } from './standard-output.ts'
 
 /**
- * Opens a log of JSON lines, by default on standard output. Headers are never logged, so API keys never reach the
+ * Opens a log of JSON lines, by default on standard output. Headers are never logged, so that API keys never reach the
  * log.
  */
 export function openLog(level: string, destination: DestinationStream = new StandardOutput()): Logger {
@@ -31,8 +31,8 @@ export type ErrorDescription = {
 }
 
 /**
- * Describes an error for the log, by selected fields. Other fields are left out because they may be secret: the
- * `detail` of a Postgres error contains values of the row, and so of payloads. A connection's error contains the
+ * Describes an error for the log. Only selected fields are logged, because other fields may be secret. The `detail` of
+ * a Postgres error contains values of the row, which may come from a payload. An error of a connection contains the
  * whole client, with the key that cancels its queries.
  */
 export function describeError(error: unknown): ErrorDescription {

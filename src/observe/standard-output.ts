@@ -9,8 +9,8 @@ type Options = {
 }
 
 /**
- * Standard output as the destination of a log. A reader that stops reading (a log shipper that hangs, Ctrl-S) delays
- * neither the process nor its end. Lines wait in memory, up to LOG_WAITING_BYTES_MAX; further lines are dropped and
+ * Standard output as the destination of a log. If the reader stops reading (a log shipper that hangs, Ctrl-S), neither
+ * the process nor its end is delayed. Lines wait in memory, up to LOG_WAITING_BYTES_MAX. Further lines are dropped and
  * counted.
  */
 export class StandardOutput implements DestinationStream {
@@ -31,16 +31,17 @@ export class StandardOutput implements DestinationStream {
       this.#dropped++
       dropped()
     })
-    // Ignores a failed write, for example on a full disk: the unwritten lines are written with the next line.
+    // A failed write, for example on a full disk, is ignored. Its lines are written together with the next line.
     this.#out.on('error', () => {})
     const flush = this.#out.flushSync.bind(this.#out)
-    // pino also calls this when the process ends. A log without a reader must not delay the end.
+    // pino calls `flushSync` when the process ends, for example. If nobody reads the log, the flush must not delay the
+    // end.
     this.#out.flushSync = () => {
       this.#flushUntilMs = performance.now() + LOG_FLUSH_MS_MAX
       try {
         flush()
       } catch {
-        // Lines that are left now are lost, because nobody reads them.
+        // The remaining lines are lost, because nobody reads them.
       }
       this.#flushUntilMs = Infinity
     }
@@ -54,7 +55,7 @@ export class StandardOutput implements DestinationStream {
     this.#out.flushSync()
   }
 
-  /** Calls `report` with the number of dropped lines, once the reader has read the waiting lines. */
+  /** Calls `report` with the number of dropped lines as soon as the reader has read the waiting lines. */
   onLoss(report: (lines: number) => void): void {
     this.#out.on('drain', () => {
       if (this.#dropped === 0) return
@@ -66,7 +67,7 @@ export class StandardOutput implements DestinationStream {
 }
 
 /**
- * Writes a line to standard output (1) or standard error (2), and waits at most OUTPUT_WAIT_MS_MAX for its reader.
+ * Writes a line to standard output (1) or standard error (2). Waits at most OUTPUT_WAIT_MS_MAX for the reader.
  * `console.error` is not used, because it may block for ever, and the process could then not end.
  */
 export function writeLine(line: string, fd: 1 | 2 = 2): void {
@@ -85,9 +86,9 @@ export function writeLine(line: string, fd: 1 | 2 = 2): void {
 const descriptors = new Map<1 | 2, number>()
 
 /**
- * Opens the same pipe or terminal again with O_NONBLOCK, because a blocked write keeps a process from ending. The
- * inherited descriptor is not changed: it shares its flags with other processes, and each of them resets the flags
- * when it ends. A file never blocks, so it is not opened again.
+ * Opens the same pipe or terminal again with O_NONBLOCK, because a blocked write would keep the process from ending.
+ * The inherited descriptor is not changed: other processes share its flags, and each of them resets the flags when it
+ * ends. A file never blocks, so a file is not opened again.
  */
 function descriptorThatNeverWaits(fd: 1 | 2): number {
   const known = descriptors.get(fd)
@@ -105,8 +106,8 @@ function reopen(fd: 1 | 2): number {
     const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants
     return openSync(`/proc/self/fd/${fd}`, O_WRONLY | O_NONBLOCK | O_NOCTTY)
   } catch {
-    // Opening failed: the descriptor is a socket or another user's pipe, or there is no /proc. Node then sets the
-    // flag on the inherited descriptor when it makes its stream.
+    // Opening has failed, because the descriptor is a socket or another user's pipe, or there is no /proc. Node sets
+    // the flag on the inherited descriptor when it makes its stream.
     void (fd === 1 ? process.stdout : process.stderr)
     return fd
   }

@@ -1,21 +1,21 @@
 import { ProofError } from './error.ts'
 
 /*
- * Encodings in which each value has exactly one accepted text. If two texts decoded to the same bytes, somebody could
- * replace one by the other in an export unnoticed.
+ * The encodings in this file accept exactly one text for each value. If two texts decoded to the same bytes, somebody
+ * could replace one text by the other in an export unnoticed.
  */
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Encodes UTF-8. Lone surrogates become U+FFFD, so `text` MUST have passed json-text.ts or come from our own code. */
+/** Encodes UTF-8. Lone surrogates become U+FFFD. So `text` MUST have passed json-text.ts or come from our own code. */
 export function utf8Encode(text: string): Uint8Array {
   return encoder.encode(text)
 }
 
 /**
- * Returns whether `text` has more than `bytesMax` bytes in UTF-8. Encodes at most `bytesMax` UTF-16 units, whatever
- * the length of the text.
+ * Returns true if `text` has more than `bytesMax` bytes in UTF-8. Encodes at most `bytesMax` UTF-16 units, however long
+ * the text is.
  */
 export function isLonger(text: string, bytesMax: number): boolean {
   if (text.length > bytesMax) return true
@@ -90,7 +90,7 @@ export function toHex(bytes: Uint8Array): string {
   return hex
 }
 
-/** Decodes lower-case hex. Throws `bad_hex` for anything else, upper-case digits included. */
+/** Decodes lower-case hex. Throws `bad_hex` for anything else, also for upper-case digits. */
 export function fromHex(hex: string): Uint8Array {
   if (hex.length % 2 !== 0) throw new ProofError('bad_hex', `${hex.length} characters`)
   const bytes = new Uint8Array(hex.length / 2)
@@ -120,7 +120,7 @@ export function toBase64(bytes: Uint8Array): string {
   return digits + '='.repeat((4 - (digits.length % 4)) % 4)
 }
 
-/** Encodes by RFC 4648 §5, without padding. */
+/** Encodes base64url (RFC 4648 §5) without padding. */
 export function toBase64Url(bytes: Uint8Array): string {
   return encode(bytes, BASE64URL)
 }
@@ -161,14 +161,16 @@ function encode(bytes: Uint8Array, alphabet: string): string {
   return text
 }
 
-/** Decodes digits of six bits. In `values`, invalid characters have the value 64, which six bits cannot represent. */
+/**
+ * Decodes digits of six bits each. In `values`, invalid characters have the value 64, which six bits cannot represent.
+ */
 function decode(
   text: string,
   end: number,
   values: Uint8Array,
   code: 'bad_base64' | 'bad_base64url',
 ): Uint8Array {
-  const left = end % 4 // if 1: the second digit is missing, and the code below refuses the text
+  const left = end % 4 // If `left` is 1, the second digit of a byte is missing. Then the code below refuses the text.
   const bytes = new Uint8Array(Math.floor((end * 3) / 4))
   const value = (at: number): number => {
     const char = text.charCodeAt(at)
@@ -201,8 +203,8 @@ function valuesOf(alphabet: string): Uint8Array {
 }
 
 /**
- * Returns the bytes without a leading byte order mark. Windows shells write this mark, and RFC 8259 §8.1 lets a
- * parser ignore it.
+ * Returns the bytes without a leading byte order mark. Windows shells write this mark, and RFC 8259 §8.1 allows parsers
+ * to ignore it.
  */
 export function withoutMark<Bytes extends Uint8Array>(bytes: Bytes): Bytes {
   const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf

@@ -3,10 +3,10 @@
  * use only these parsers. The parsers never throw, because a sender may put anything into a field.
  */
 
-/** A field as a library returns it: one text, one text for each line, or nothing. */
+/** An HTTP field as a library returns it: one text, one text for each line, or nothing. */
 export type FieldValue = string | readonly string[] | null | undefined
 
-/** An entity tag (RFC 9110 §8.8.3): `opaque` is the text between the quotes. */
+/** An entity tag (RFC 9110 §8.8.3). `opaque` is the text between the quotes. */
 export type EntityTag = { readonly weak: boolean; readonly opaque: string }
 
 /**
@@ -21,7 +21,8 @@ export function listOf(value: FieldValue): string[] {
 }
 
 /**
- * Splits in one pass. A regular expression for quoted strings takes quadratic time on quoted strings that do not end.
+ * Splits a line at its commas, in one pass. A regular expression would take quadratic time on quoted strings that do
+ * not end.
  */
 function elementsOf(line: string): string[] {
   const elements: string[] = []
@@ -40,7 +41,7 @@ function elementsOf(line: string): string[] {
 }
 
 /**
- * Returns type and subtype of Content-Type, without parameters, in lower case (RFC 9110 §8.3.1). Returns '' if the
+ * Returns the type and subtype of Content-Type in lower case, without parameters (RFC 9110 §8.3.1). Returns '' if the
  * field is absent.
  */
 export function mediaTypeOf(value: string | null | undefined): string {
@@ -48,9 +49,9 @@ export function mediaTypeOf(value: string | null | undefined): string {
 }
 
 /**
- * Returns the weight, 0 to 1, that Accept gives a media type (RFC 9110 §12.5.1). 0 means that the type is not
- * accepted. If several ranges match, the most specific one counts. An absent field accepts everything. Parameters
- * other than `q` are ignored.
+ * Returns the weight, 0 to 1, that Accept gives a media type (RFC 9110 §12.5.1). 0 means that the type is not accepted.
+ * If several ranges match, the most specific range counts. An absent field accepts everything. Parameters other than
+ * `q` are ignored.
  */
 export function acceptWeightOf(value: FieldValue, type: string): number {
   const ranges = listOf(value).map((range) => ({ range: mediaTypeOf(range), weight: weightOf(range) }))
@@ -63,14 +64,14 @@ export function acceptWeightOf(value: FieldValue, type: string): number {
   return 0
 }
 
-/** Returns the weight of a range. Without a valid `q` it is 1. */
+/** Returns the weight of a range. The weight is 1 if the range has no valid `q`. */
 function weightOf(range: string): number {
   const [, weight] = /;[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)[ \t]*(?:;|$)/i.exec(range) ?? []
   return weight === undefined ? 1 : Number(weight)
 }
 
 /**
- * Returns the directives of Cache-Control (RFC 9111 §5.2), by lower-case name. Arguments are unquoted. The value is
+ * Maps each directive of Cache-Control (RFC 9111 §5.2), in lower case, to its argument without quotes. The value is
  * null if the directive has no argument.
  */
 export function cacheDirectivesOf(value: FieldValue): ReadonlyMap<string, string | null> {
@@ -84,8 +85,8 @@ export function cacheDirectivesOf(value: FieldValue): ReadonlyMap<string, string
 }
 
 /**
- * Returns content codings in the order in which they were applied (RFC 9110 §8.4). They are in lower case, with
- * `gzip` for `x-gzip` and without `identity`.
+ * Returns content codings in the order in which they were applied (RFC 9110 §8.4), in lower case. `x-gzip` and
+ * `x-compress` become `gzip` and `compress`. `identity` is left out.
  */
 export function contentCodingsOf(value: FieldValue): string[] {
   return listOf(value)
@@ -94,8 +95,8 @@ export function contentCodingsOf(value: FieldValue): string[] {
 }
 
 /**
- * Returns the tags of If-Match or If-None-Match (RFC 9110 §13.1). `any`: the field is `*`. null: the field is absent.
- * Elements that are not tags are left out.
+ * Returns the tags of If-Match or If-None-Match (RFC 9110 §13.1). Elements that are not tags are left out. Returns
+ * `any` if the field is `*`, and null if the field is absent.
  */
 export function entityTagsOf(value: FieldValue): readonly EntityTag[] | 'any' | null {
   if (value === null || value === undefined) return null
@@ -108,7 +109,7 @@ export function entityTagsOf(value: FieldValue): readonly EntityTag[] | 'any' | 
 }
 
 /**
- * Returns whether a tag of the field has this opaque text, by weak comparison (RFC 9110 §8.8.3.2), which
+ * Returns true if the field is `*` or has a tag with this opaque text. The comparison is weak (RFC 9110 §8.8.3.2), as
  * If-None-Match requires.
  */
 export function noneMatchHits(value: FieldValue, opaque: string): boolean {
@@ -117,8 +118,8 @@ export function noneMatchHits(value: FieldValue, opaque: string): boolean {
 }
 
 /**
- * Returns the wait in milliseconds that Retry-After asks for (RFC 9110 §10.2.3), from 0 to `RETRY_AFTER_MS_MAX`.
- * Returns null if the field is absent or invalid. If there are several lines, the longest wait counts.
+ * Returns the wait in ms that Retry-After demands (RFC 9110 §10.2.3), from 0 to `RETRY_AFTER_MS_MAX`. Returns null if
+ * the field is absent or invalid. If there are several lines, the longest wait counts.
  */
 export function retryAfterMsOf(value: FieldValue, nowMs: number): number | null {
   const waits = linesOf(value)
@@ -128,12 +129,12 @@ export function retryAfterMsOf(value: FieldValue, nowMs: number): number | null 
   return waits.length === 0 ? null : Math.min(RETRY_AFTER_MS_MAX, Math.max(...waits))
 }
 
-/** Longest wait that `retryAfterMsOf` returns. Each caller has a shorter limit of its own. */
+/** Longest wait in ms that `retryAfterMsOf` returns. Each caller has a shorter limit of its own. */
 export const RETRY_AFTER_MS_MAX = 365 * 24 * 60 * 60 * 1000
 
 /**
- * Returns the milliseconds since 1970 of an HTTP-date in any of its three forms (RFC 9110 §5.6.7). Returns null for
- * any other text.
+ * Returns the time of an HTTP-date, in ms since 1970. Accepts all three forms of RFC 9110 §5.6.7. Returns null for any
+ * other text.
  */
 export function httpDateMsOf(text: string, nowMs: number): number | null {
   const match = IMF_FIXDATE.exec(text) ?? RFC_850_DATE.exec(text) ?? ASCTIME_DATE.exec(text)
@@ -141,7 +142,7 @@ export function httpDateMsOf(text: string, nowMs: number): number | null {
   const { day, month, year, hour, minute, second } = match.groups as Record<string, string>
   const monthIndex = MONTHS.indexOf(month!)
   const fullYear = year!.length === 2 ? centuryOf(Number(year), nowMs) : Number(year)
-  // A leap second becomes the second before it, because Date has no leap seconds.
+  // A leap second becomes the previous second, because Date has no leap seconds.
   const at = new Date(0)
   at.setUTCFullYear(fullYear, monthIndex, Number(day))
   at.setUTCHours(Number(hour), Number(minute), Math.min(59, Number(second)))
@@ -155,15 +156,15 @@ export function httpDateMsOf(text: string, nowMs: number): number | null {
 }
 
 function waitOf(text: string, nowMs: number): number | null {
-  // A fraction is not a valid delay-seconds, but servers send it and its meaning is clear.
+  // A number with a fraction is not a valid delay-seconds, but servers send it and its meaning is clear.
   if (/^\d+(?:\.\d+)?$/.test(text)) return Math.ceil(Number(text) * 1000)
   const atMs = httpDateMsOf(text, nowMs)
   return atMs === null ? null : Math.max(0, atMs - nowMs)
 }
 
 /**
- * Returns the full year. RFC 9110 §5.6.7: a two-digit year that seems to be more than 50 years in the future is in
- * the past.
+ * Returns the full year of a two-digit year. If the year seems to be more than 50 years in the future, it is in the
+ * past (RFC 9110 §5.6.7).
  */
 function centuryOf(twoDigits: number, nowMs: number): number {
   const now = new Date(nowMs).getUTCFullYear()
@@ -188,7 +189,7 @@ const ASCTIME_DATE = new RegExp(
 
 const ENTITY_TAG = /^(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"$/
 
-/** Splits like `listOf`, but takes a backslash in an entity tag literally (RFC 9110 §8.8.3). */
+/** Splits like `listOf`, except that a backslash in an entity tag is an ordinary character (RFC 9110 §8.8.3). */
 function tagElementsOf(value: FieldValue): string[] {
   return linesOf(value).flatMap((line) => [...line.matchAll(/(?:W\/)?"[^"]*"|[^\s,]+/g)].map(([tag]) => tag))
 }
@@ -204,7 +205,7 @@ function unquote(text: string): string {
 }
 
 /**
- * Trims the optional white space of HTTP, spaces and tabs (RFC 9110 §5.6.3). A regular expression takes quadratic
+ * Trims the optional white space of HTTP: spaces and tabs (RFC 9110 §5.6.3). A regular expression would take quadratic
  * time on spaces within the text.
  */
 function trimSpaces(text: string): string {

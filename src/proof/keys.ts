@@ -3,7 +3,10 @@ import { HASH_BYTES, type PublicKey, type Sha256, type SignatureAlgorithm } from
 import { refuseWeakEd25519Point } from './ed25519-points.ts'
 import { ProofError } from './error.ts'
 
-/** Each key has exactly one DER form (RFC 8410 §4; RFC 5480 §2). So comparing a fixed prefix is a complete parser. */
+/**
+ * The one accepted DER form of each kind of key (RFC 8410 §4; RFC 5480 §2). So comparing a fixed prefix is a complete
+ * parser.
+ */
 const FORMS = {
   EdDSA: { prefix: fromHex('302a300506032b6570032100'), rawBytes: 32 },
   ES256: { prefix: fromHex('3059301306072a8648ce3d020106082a8648ce3d030107034200'), rawBytes: 65 },
@@ -18,7 +21,7 @@ const UNCOMPRESSED = 0x04
  * - Ed25519 keys that are not canonical
  * - Ed25519 keys of small order, under which one signature can be valid for many messages
  *
- * Whether a P-256 point lies on its curve is checked by the provider at each use.
+ * Does not check whether a P-256 point lies on its curve. The provider checks this at each use.
  */
 export function parsePublicKey(alg: SignatureAlgorithm, spki: Uint8Array): PublicKey {
   const { prefix, rawBytes } = FORMS[alg]
@@ -30,7 +33,7 @@ export function parsePublicKey(alg: SignatureAlgorithm, spki: Uint8Array): Publi
   return { alg, spki, raw }
 }
 
-/** Encodes a raw key (see PublicKey) as DER. Throws `bad_key` as parsePublicKey does. */
+/** Encodes a raw key (see PublicKey) as DER. Throws `bad_key` in the same cases as parsePublicKey. */
 export function spkiOf(alg: SignatureAlgorithm, raw: Uint8Array): Uint8Array {
   const { prefix, rawBytes } = FORMS[alg]
   if (raw.length !== rawBytes) throw new ProofError('bad_key', `${raw.length} bytes instead of ${rawBytes}`)
@@ -43,12 +46,15 @@ function refuseWeak(alg: SignatureAlgorithm, raw: Uint8Array): void {
   else if (raw[0] !== UNCOMPRESSED) throw new ProofError('bad_key', 'not an uncompressed point')
 }
 
-/** Deterministic CBOR of COSE_Key maps, without the coordinates: {1: kty, -1: crv, -2: x, -3: y}. */
+/**
+ * Fixed bytes of COSE_Key maps in deterministic CBOR, without the coordinates. A whole map is {1: kty, -1: crv, -2: x,
+ * -3: y}.
+ */
 const OKP_HEAD = fromHex('a3010120062158' + '20')
 const EC2_HEAD = fromHex('a40102200121' + '5820')
 const EC2_Y = fromHex('22' + '5820')
 
-/** Returns the RFC 9679 COSE key thumbprint with SHA-256, 32 bytes. It is the kid of our envelopes. */
+/** Returns the RFC 9679 COSE key thumbprint with SHA-256, 32 bytes. The thumbprint is the kid of our envelopes. */
 export function keyThumbprint(sha256: Sha256, key: PublicKey): Uint8Array {
   if (key.alg === 'EdDSA') return sha256(concat([OKP_HEAD, key.raw]))
   const x = key.raw.subarray(1, 1 + HASH_BYTES)

@@ -14,8 +14,8 @@ import { TEXT_BYTES_MAX, URL_BYTES_MAX } from './limits.ts'
 const BARRED = /[\u0000-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000+]/
 
 /**
- * Returns whether a note key may have this name (C2SP signed-note). The name must not be empty, nor contain white
- * space, controls below U+0020 or a plus.
+ * Returns true if a note key may have this name (C2SP signed-note). The name must not be empty. It must not contain
+ * white space, controls below U+0020 or a plus.
  */
 export function isKeyName(name: string): boolean {
   return name !== '' && !BARRED.test(name) && name.isWellFormed()
@@ -23,14 +23,17 @@ export function isKeyName(name: string): boolean {
 
 const CONTROL = /\p{Cc}/u
 
-/** Returns whether `text` is allowed in a signed object: 1 to TEXT_BYTES_MAX bytes, without control characters. */
+/**
+ * Returns true if `text` is allowed in a signed object. It must have 1 to TEXT_BYTES_MAX bytes and no control
+ * characters.
+ */
 export function isPlainText(text: string): boolean {
   return text !== '' && !CONTROL.test(text) && !isLonger(text, TEXT_BYTES_MAX)
 }
 
 /**
- * Returns whether `origin` is `<host>/<ledger>`, plain text, and a valid key name. `ledger`: the ledger's id. The
- * host must not be empty and is not checked further.
+ * Returns true if `origin` is `<host>/<ledger>`, plain text, and a valid key name. `ledger`: the ledger's id. The host
+ * must not be empty, and is not checked further.
  */
 export function isOrigin(origin: string, ledger: string): boolean {
   const host = origin.slice(0, -ledger.length - 1)
@@ -46,8 +49,8 @@ export function isOrigin(origin: string, ledger: string): boolean {
 export const HTTP_URL: RegExp = /^https?:\/\/[!-~]+$/
 
 /**
- * Returns whether `text` is a URL that a chain may name as a peer's address. The rules for outgoing calls decide
- * separately whether the server may call this URL.
+ * Returns true if `text` is a URL that a chain may name as a peer's address. Whether the server may call this URL is
+ * decided elsewhere, by the rules for outgoing calls.
  */
 export function isHttpUrl(text: string): boolean {
   return HTTP_URL.test(text) && !isLonger(text, URL_BYTES_MAX)

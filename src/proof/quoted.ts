@@ -1,7 +1,7 @@
 /**
  * Characters that are invisible or change the direction of text: controls, line breaks, bidirectional controls,
- * zero-width characters, tags, variation selectors, private use and lone surrogates. The text fits into a character
- * class of a regular expression with the flag `u`.
+ * zero-width characters, tags, variation selectors, private use and lone surrogates. The constant is the inside of a
+ * character class, for a regular expression with the flag `u`.
  */
 export const HIDDEN_CLASS = String.raw`\p{Cc}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb`
 const HIDDEN = new RegExp(`[${HIDDEN_CLASS}]`, 'gu')
@@ -14,7 +14,7 @@ export function quoted(text: string): string {
   return escapeHidden(JSON.stringify(text))
 }
 
-/** Escapes the hidden characters of a JSON text. The value that the text stands for stays the same. */
+/** Escapes the hidden characters of a JSON text. The value that the text represents stays the same. */
 export function escapeHidden(json: string): string {
   return json.replaceAll(HIDDEN, (char) =>
     char.replaceAll(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
@@ -22,8 +22,8 @@ export function escapeHidden(json: string): string {
 }
 
 /**
- * Replaces each hidden character by a mark such as `⟨U+202E⟩`, for messages. For pages and terminals use
- * `sdk/plain.ts`, which leaves emoji unchanged.
+ * Replaces each hidden character in a message by a mark such as `⟨U+202E⟩`. Pages and terminals use `sdk/plain.ts`
+ * instead, which leaves emoji unchanged.
  */
 export function marked(text: string): string {
   return text.replaceAll(HIDDEN, (char) => `⟨${codeOf(char)}⟩`)

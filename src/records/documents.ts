@@ -9,7 +9,6 @@ import { isTime } from '../proof/statement/fields.ts'
 import type { Entropy } from '../signing/entropy.ts'
 import { nativeProviders } from '../signing/native.ts'
 
-/** A document as it is stored: canonical text, salt, and the digest that the statement signs. */
 export type SaltedDocument = {
   readonly canonical: string
   readonly salt: Uint8Array
@@ -18,7 +17,7 @@ export type SaltedDocument = {
 
 type Members = Record<string, unknown>
 
-/** A document that a thread has salted and digested. Reading `value` parses its text. */
+/** A document that a thread has salted and digested. The text is parsed when `value` is read. */
 export class SaltedText implements SaltedDocument {
   readonly canonical: string
   readonly salt: Uint8Array
@@ -35,14 +34,17 @@ export class SaltedText implements SaltedDocument {
   }
 }
 
-/** A document that the server made, in canonical form. Throws ProofError if verifiers would refuse to read it. */
+/**
+ * A document that the server itself made, in canonical form. The constructor throws ProofError if verifiers would
+ * refuse the document.
+ */
 export class CanonicalDocument {
   readonly text: string
   readonly bytes: Buffer
 
   constructor(text: string) {
-    // JCS rejects lone surrogates but accepts U+0000. The matching text may be an escaped backslash followed by
-    // `u0000`, so only parsing shows whether it is U+0000.
+    // JCS rejects lone surrogates but accepts U+0000. The matching text may also be an escaped backslash followed by
+    // `u0000`. Only parsing shows which of the two it is.
     if (text.includes(ESCAPED_NUL)) parseJsonText(text)
     this.text = text
     this.bytes = Buffer.from(text)
@@ -51,7 +53,7 @@ export class CanonicalDocument {
 
 export const ESCAPED_NUL = '\\u0000'
 
-/** Returns the salted payload of a request, with the value that the type's schema validates. */
+/** Salts the payload of a request. Returns the salted payload with the value that the type's schema validates. */
 export function saltPayload(
   entropy: Entropy,
   { payload, salt }: { readonly payload: unknown; readonly salt?: string | undefined },
@@ -65,7 +67,7 @@ export function saltDocument(
   value: unknown,
   salt: string | undefined,
   members: Members = {},
-): SaltedDocument & { /** The canonical text in UTF-8. */ readonly bytes: Uint8Array } {
+): SaltedDocument & { /** Canonical text of the payload in UTF-8. */ readonly bytes: Uint8Array } {
   const { text: canonical, bytes } =
     value instanceof CanonicalDocument ? value : new CanonicalDocument(canonicalize(value as JsonValue))
   if (bytes.length > DOCUMENT_BYTES_MAX) {
@@ -82,7 +84,7 @@ export function saltDocument(
 }
 
 /**
- * Returns the references as they are stored, and the digest that the statement signs. The digest uses the payload's
+ * Returns the references as they are stored, with the digest that the statement signs. The digest uses the payload's
  * salt, so payload and references are erased together.
  */
 export function digestReferences(
@@ -100,7 +102,10 @@ export function digestReferences(
   return { canonical, bytes, digest: toHex(documentDigest(nativeProviders.sha256, salt, bytes)) }
 }
 
-/** Returns the metadata as canonical text; null if the request has none. Metadata is free-form and unsigned. */
+/**
+ * Returns the metadata as canonical text. Returns null if the request has no metadata. Metadata is free-form and
+ * unsigned.
+ */
 export function canonicalMetadata(value: unknown, members: Members = {}): string | null {
   if (value === undefined) return null
   const canonical = canonicalize(value as JsonValue)
@@ -113,11 +118,11 @@ export function canonicalMetadata(value: unknown, members: Members = {}): string
 }
 
 /**
- * Parses an RFC 3339 time that the schema accepted. Returns milliseconds since 1970. Throws for dates that do not
- * exist, such as 30 February.
+ * Parses an RFC 3339 time that the schema accepted. Returns ms since 1970. Throws for dates that do not exist, such as
+ * 30 February.
  */
 export function parseTime(text: string, path: string, members: Members = {}): number {
-  // Programs write times in this form. The slower check below, which takes 0.5 us, is not needed for it.
+  // Most programs write times in this form. So most times do not need the slower check below, which takes 0.5 µs.
   if (isTime(text)) return Date.parse(text)
   const ms = Date.parse(text)
   if (Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(text.slice(0, 19))) {

@@ -3,7 +3,7 @@ import { ApiError } from '../errors.ts'
 import type { Uuid } from '../proof/ids.ts'
 import { type EntryKind, LIFECYCLE, STEP_PARTIES, type StepKind } from '../proof/statement/kinds.ts'
 
-/** State that decides which steps a gated record may take next. */
+/** State of a gated record that determines which steps may come next. */
 export type LifecycleState = {
   readonly state: string
   readonly version: number
@@ -12,7 +12,9 @@ export type LifecycleState = {
   readonly hasDeadline: boolean
 }
 
-/** Returns the kinds of entries that may come next, for `nextEvents`. They are in the order of the lifecycle. */
+/**
+ * Returns the kinds of entries that may come next, for the member `nextEvents`. They have the order of the lifecycle.
+ */
 export function nextEvents({ state, gate, revisionsLeft, hasDeadline }: LifecycleState): EntryKind[] {
   const kinds = new Set(LIFECYCLE.filter(({ from }) => from === state).map(({ kind }) => kind))
   if (revisionsLeft === 0 || gate === 'auto') kinds.delete('revision-requested')
@@ -22,11 +24,10 @@ export function nextEvents({ state, gate, revisionsLeft, hasDeadline }: Lifecycl
 
 type LifecycleColumns = Pick<GatedColumns, 'gate' | 'maxRevisions' | 'revisions' | 'deadline'>
 
-/** Columns that decide a record's state. */
 type LifecycleRow = Pick<RecordRowRead, 'state' | 'version'> &
   (LifecycleColumns | { readonly [Name in keyof LifecycleColumns]: null })
 
-/** Returns the lifecycle state of a gated record; null for a record that is not gated. */
+/** Returns the lifecycle state of a gated record. Returns null if the record is not gated. */
 export function lifecycleStateOf(row: LifecycleRow): LifecycleState | null {
   if (row.gate === null) return null
   return {
@@ -38,7 +39,7 @@ export function lifecycleStateOf(row: LifecycleRow): LifecycleState | null {
   }
 }
 
-/** Returns whether only the worker can take the next step: a verification, or the verdict of an `auto` gate. */
+/** Returns true if only the worker can take the next step: a verification, or the verdict of an `auto` gate. */
 export function waitsForWorker({
   state,
   gate,
@@ -52,15 +53,16 @@ export function waitsForWorker({
 type StepAttempt = {
   readonly kind: StepKind
   readonly partyId: Uuid
-  /** The agent whose key is used. It is not the party if it acts on behalf of the party. */
+  /** Agent whose API key is used. It may act on behalf of another agent, which is then the party. */
   readonly actorId: Uuid
-  /** Versions that the record may have; null: any version. */
+  /** Versions that the record may have. null if any version is allowed. */
   readonly ifVersions: readonly number[] | null
 }
 
 /**
- * Throws ApiError if the step is not allowed: `not_entitled`, `version_mismatch`, `state_conflict`, in this order.
- * Deadlines are not checked here, because the database's clock decides about them.
+ * Throws ApiError if the step is not allowed. The codes are, in the order of the checks: `not_entitled`,
+ * `version_mismatch`, `state_conflict`. Deadlines are not checked here, because the database's clock decides about
+ * them.
  */
 export function refuseStep(row: RecordRowRead, wanted: StepAttempt): asserts row is GatedRecordRow {
   const lifecycle = lifecycleStateOf(row)
@@ -69,8 +71,8 @@ export function refuseStep(row: RecordRowRead, wanted: StepAttempt): asserts row
 }
 
 /**
- * Checks a step as refuseStep does, but not its party. The record may belong to any ledger. `lifecycle`: null if the
- * record is not gated.
+ * Makes the checks of refuseStep, except the check of the party. The record may belong to any ledger. `lifecycle`: null
+ * if the record is not gated.
  */
 export function refuseMove(
   { state, version }: Pick<RecordRowRead, 'state' | 'version'>,
@@ -88,7 +90,7 @@ export function refuseMove(
   }
   const next = lifecycle ? nextEvents(lifecycle) : []
   if (next.includes(kind)) return
-  // The worker may verify the completion a moment later, and the step is then allowed. So the error is retryable.
+  // The worker may verify the completion a moment later, and then the step is allowed. So the error is retryable.
   const waits = state === 'SUBMITTED' && (kind === 'verdict-rendered' || kind === 'revision-requested')
   throw new ApiError('state_conflict', `${kind} cannot come next: the record is ${state}`, {
     members: { state, version, nextEvents: next },
@@ -97,8 +99,8 @@ export function refuseMove(
 }
 
 /**
- * Returns the error for a step that the database refused because of the deadline. It contains the record's current
- * state.
+ * Returns the error for a step that the database refused because of the deadline. The error contains the record's
+ * current state.
  */
 export function deadlineError(row: RecordRowRead): ApiError {
   const { state, version } = row
@@ -112,8 +114,8 @@ export function deadlineError(row: RecordRowRead): ApiError {
 }
 
 /**
- * Returns the error for a step that was refused although the record, as it is now, would allow it. Other requests
- * took steps in between.
+ * Returns the error for a step that was refused although the current state of the record allows the step. Other
+ * requests took steps in between.
  */
 export function overtakenError(row: RecordRowRead): ApiError {
   const { state, version } = row
@@ -124,7 +126,7 @@ export function overtakenError(row: RecordRowRead): ApiError {
   })
 }
 
-/** Values of `role` in a problem document: the party that may take the refused step. */
+/** Values of `role` in a problem document. The role is the party that may take the refused step. */
 export const STEP_ROLES = ['principal', 'performer', 'worker', 'other than the performer'] as const
 
 const WHOSE = {
@@ -135,8 +137,8 @@ const WHOSE = {
 } as const satisfies Record<(typeof STEP_ROLES)[number], string>
 
 /**
- * Steps for which the performer's key must not be used, for any agent. With the scope `agents:act`, the performer
- * could otherwise judge its own work on behalf of the principal.
+ * Steps for which the performer's key must not be used, whoever the party is. Otherwise a performer with the scope
+ * `agents:act` could judge its own work on behalf of the principal.
  */
 const VERDICTS: ReadonlySet<StepKind> = new Set(['verdict-rendered', 'verdict-overturned'])
 

@@ -1,49 +1,55 @@
-// A request
-/** Body of one record. A document and metadata with every character escaped fit in, with some reserve. */
+// Limits of requests
+/**
+ * Maximum size in bytes of the body for one record. A document and metadata fit even if every character is escaped. The
+ * rest is reserve.
+ */
 export const RECORD_BODY_BYTES_MAX = 512 * 1024
 export const BATCH_BODY_BYTES_MAX = 4 * 1024 * 1024
 export const PAGE_ITEMS_DEFAULT = 50
 export const PAGE_ITEMS_MAX = 200
 export const SHARE_PEERS_MAX = 8
 /**
- * Minimum number of different bytes in a salt that a caller chose, if a peer gets only the digest. A random salt of
- * 16 bytes has fewer different bytes once in 10^12.
+ * Minimum number of different bytes in a salt that a caller chose, if a peer gets only the digest. A random salt of 16
+ * bytes has fewer different bytes only once in 10^12 cases.
  */
 export const SALT_DISTINCT_BYTES_MIN = 8
 
-/** Length of the label of the person that a record is about. */
+/** Maximum number of characters in the label of the person that a record is about. */
 export const SUBJECT_CHARS_MAX = 256
 
-// Batches
-/** Chunks that one request reads to find the depth of parents in batches. */
+// Limits of batches
+/** Maximum number of chunks that one request reads to find the depth of parents in batches. */
 export const PARENT_CHUNKS_MAX = 128
 /**
- * Search keys of a batch: distinct types, agents, traces, parents, days and references. Each group of 64 records is
- * counted separately.
+ * Maximum number of search keys of a batch: distinct types, agents, traces, parents, days and references. The keys of
+ * each group of 64 records are counted separately.
  */
 export const BATCH_KEYS_MAX = 8_192
 
-// Streams
+// Approximate length in characters of the strings in which long answers are sent.
 export const STREAM_STRING_CHARS = 64 * 1024
 
-// Erasure
+// Limits of erasures
 /**
- * Documents that the answer to an erasure lists. A round adds three documents, and the routes allow a record 101
- * rounds.
+ * Maximum number of documents that the answer to an erasure lists. Each completion of a record adds at most three
+ * documents, and the routes allow a record 101 completions.
  */
 export const ERASABLE_LISTED_MAX = 400
 
-// Retention
+// Limits of retention
 export const MS_PER_DAY = 86_400_000
-/** Pages of the chain that one preview reads. A page has 2,048 records or 1,024 entries. */
+/** Maximum number of pages of the chain that one preview reads. A page has 2,048 records or 1,024 entries. */
 export const PREVIEW_PAGES_MAX = 10
-/** Current holds that a ledger may have (migrations/functions/retention.sql). */
+/** Maximum number of current holds of a ledger (migrations/functions/retention.sql). */
 export const HOLDS_STANDING_MAX = 1_024
 
-// A person's records
-/** Records on a page of a person's records. They are looked up together. */
+// Limits of the search for a person's records
+/** Maximum number of records on a page of a person's records. The records of a page are looked up together. */
 export const SUBJECT_RECORDS_PER_PAGE = 50
-/** Pages that one erasure request reads. Pages whose documents the worker has not deleted yet are counted too. */
+/**
+ * Maximum number of pages that one erasure request reads. Pages whose documents the worker has not deleted yet count
+ * too.
+ */
 export const SUBJECT_PAGES_MAX = 50
-/** Erasures of one request that are appended at the same time. */
+/** Maximum number of erasures of one request that are appended at the same time. */
 export const SUBJECT_ERASURES_AT_ONCE = 50

@@ -24,22 +24,24 @@ import { startPostgres } from './postgres/start.ts'
 import { startServer } from './server.ts'
 
 /*
- * Entry point of `npm start`, for one machine. It runs Postgres (embedded, or DATABASE_URL), migrations, server and
- * worker, and on the first start it creates a ledger and a key. In production run each part by itself.
+ * Entry point of `npm start`, for one machine. Runs Postgres (embedded, or DATABASE_URL), migrations, server and
+ * worker. The first start also creates a ledger and a key. In production, run each part separately.
  *
- * The parts are opened in this order and closed in reverse order on Ctrl-C or SIGTERM, with exit code 0. The worker
- * is a child process and ends with this process.
+ * The parts are started in this order. Ctrl-C or SIGTERM stops them in reverse order, with exit code 0. The worker is a
+ * child process and ends with this process.
  */
 const PROJECT_DIR = resolve(import.meta.dirname, '..', '..')
 const tell = (line: string) => writeLine(`tallystick: ${line}`)
-/** Progress is shown only at a terminal; elsewhere the log is enough. */
+/** True if progress is shown. Progress is shown only at a terminal. Elsewhere the log is enough. */
 const isWatched = process.stdout.isTTY === true
 const progress = (line: string) => {
   if (isWatched) tell(`${line} …`)
 }
 
 type Closer = () => Promise<unknown>
-/** The promise is in an object, because an async function that returned the promise directly would wait for it. */
+/**
+ * The promise is a member of an object, because an async function that returned the promise directly would wait for it.
+ */
 type Running = { readonly postgresExited: Promise<void> }
 
 if (process.argv.length > 2) {
@@ -97,7 +99,7 @@ async function start(given: Config, stop: Stop, closers: Closer[]): Promise<Runn
   stop.throwIfRequested()
 
   const { apiUrl, workerUrl } = logins
-  // If this command generated the passwords, they are in the URLs.
+  // True if the URLs contain the passwords. Passwords that this command generated are always in the URLs.
   const isInUrl = new URL(apiUrl).password !== ''
   const database = isInUrl ? { ...given.database, password: null } : given.database
   const config: Config = { ...given, ...secrets, dataDir, apiUrl, workerUrl, database }
@@ -140,8 +142,8 @@ async function start(given: Config, stop: Stop, closers: Closer[]): Promise<Runn
 }
 
 /**
- * Throws the error again. If the database refuses the server's login, the reason is added, because the server's
- * answer (503) lacks it.
+ * Throws the error again. If the database refuses the server's login, the database's reason is added, because the
+ * server only answers 503.
  */
 async function throwWithCause(error: Error, database: Database): Promise<never> {
   await withClient(database, async () => {}).catch((cause: Error) => {
@@ -151,15 +153,18 @@ async function throwWithCause(error: Error, database: Database): Promise<never> 
 }
 
 /**
- * Chooses the data folder. The default depends on the user that Postgres runs as. A configured folder is used as it
- * is.
+ * Returns the data folder. A configured folder is used unchanged. The default depends on the user that Postgres runs
+ * as.
  */
 function placeData(config: Config): string {
   if (config.dataDir !== resolve('.tallystick')) return openDataDir(config.dataDir)
   return openDataDir(chooseDataDir(PROJECT_DIR, { embedded: config.ownerUrl === null, log: tell }))
 }
 
-/** Returns a URL for clients. It replaces `0.0.0.0`, which is an address to listen on and not to connect to. */
+/**
+ * Returns a URL for clients. `0.0.0.0` and `[::]` are replaced, because they are addresses to listen on and not to
+ * connect to.
+ */
 function reachableUrl(listening: string): string {
   const url = new URL(listening)
   if (url.hostname === '0.0.0.0' || url.hostname === '[::]') url.hostname = '127.0.0.1'

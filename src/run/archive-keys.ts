@@ -23,18 +23,18 @@ const HELP = `  --out DIR    writes a file for each archived ledger, readable on
 
 Exit code 3: files were written, but some erasures of documents are not archived yet. Run it again when they are`
 
-/** Exit code: the files were written, but must be written again after the next prefix is archived. */
+/** Exit code that says: the files were written, but must be written again after the next prefix is archived. */
 const EXIT_UNARCHIVED = 3
 
 /**
- * `archive-keys`: as the owner, writes the keys of archived documents, for `tallystick verify --archive
- * --archive-key`.
+ * Command `archive-keys`: uses the owner's login and writes the keys of archived documents into files, for `tallystick
+ * verify --archive --archive-key`.
  *
  * A file opens all documents that were not erased when the file was written. So destroy older files as you destroy
  * older backups.
  *
- * There is one exception: a document whose erasure is not archived yet. If its key and the erasing entry are both
- * missing, the archive neither verifies nor restores. So the new file contains such a key if the replaced file does.
+ * A new file also opens an erased document if its erasure is not archived yet: the key is copied from the replaced
+ * file. Without the erasing entry and without the document's key, the archive would neither verify nor restore.
  */
 export const main = runsToEnd(
   {
@@ -73,7 +73,7 @@ export const main = runsToEnd(
 
 type PieceKeys = { readonly from: number; readonly packed: Buffer }
 
-/** Yields all pieces, ledger by ledger. */
+/** Yields each ledger with the keys of all its pieces. */
 async function* readLedgers(client: pg.Client, masterKey: MasterKey, ledgerId: Uuid | null) {
   let after: ArchiveKeyPosition | null = null
   let ledger = null as { id: Uuid; pieces: PieceKeys[] } | null
@@ -106,8 +106,8 @@ async function readKeysBefore(path: string, ledger: string): Promise<ArchiveKeys
 }
 
 /**
- * Adds keys of documents whose erasures are not archived yet. `lost`: number of such documents whose key is neither
- * in the database nor in the old file. The caller MUST read the erasures after the pieces.
+ * Adds the keys of documents whose erasures are not archived yet. `lost`: number of documents whose key is neither in
+ * the database nor in the old file. The caller MUST read the erasures after the pieces.
  */
 function withUnarchivedKeys(
   pieces: readonly PieceKeys[],

@@ -13,9 +13,9 @@ import type { Config } from './config.ts'
 
 type Parts = {
   readonly config: Config
-  /** null: no archive is configured. */
+  /** Stores of the archive; null if no archive is configured. */
   readonly stores: ArchiveStores | null
-  /** Opens an archive reader with an empty cache; null: no archive is configured. */
+  /** Opens an archive reader with an empty cache. Returns null if no archive is configured. */
   readonly openContent: () => ArchiveContent | null
   readonly masterKey: MasterKey
   readonly log: Logger
@@ -24,8 +24,8 @@ type Parts = {
 }
 
 /**
- * Opens the follower that archives. Returns null if no archive is configured. It has no pool of its own, because it
- * uses no connection during requests to the store.
+ * Opens the follower that archives. Returns null if no archive is configured. The follower needs no pool of its own,
+ * because it holds no connection while it waits for the store.
  */
 export function openArchive(
   { config, stores, masterKey, log, pool, metrics }: Parts,

@@ -25,8 +25,8 @@ export function openArchivedContent(
 }
 
 /**
- * Opens a reader for a command, with long timeouts. It needs no close, because idle sockets do not keep the process
- * alive. Returns null if the archive or the master key is not configured.
+ * Opens a reader with long timeouts for a command. Returns null if the archive or the master key is not configured. The
+ * reader need not be closed, because idle sockets do not keep the process alive.
  */
 export async function openContentForCommand(config: Config): Promise<ArchivedContent | null> {
   if (config.archive === null || config.masterKey === null) return null

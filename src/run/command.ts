@@ -1,6 +1,6 @@
 /*
- * node src/run/command.ts COMMAND [ARGUMENTS…]: entry point of the image, where it is PID 1 of its container. It
- * loads only the modules of the given command.
+ * Entry point of the image: node src/run/command.ts COMMAND [ARGUMENTS…]. The process is PID 1 of its container. Only
+ * the modules of the given command are loaded.
  */
 import { constants } from 'node:os'
 
@@ -70,7 +70,7 @@ async function main([name, ...args]: readonly string[]): Promise<void> {
     console.log(help())
     return
   }
-  // hasOwn, because `constructor` and other inherited names are not commands.
+  // hasOwn is needed, because `constructor` and other inherited names are not commands.
   const entry = name !== undefined && Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (!entry) {
     console.error(
@@ -96,9 +96,9 @@ async function tallystick(...before: readonly string[]): Promise<Main> {
 }
 
 /**
- * Ends the process unless the command handles the signal. The kernel delivers no signal to PID 1 without a handler,
- * so without this one a starting server or a migration could only be killed. A command adds its own handler later,
- * and then stops by itself.
+ * Ends the process on the signal, unless the command handles the signal. The kernel delivers no signal to PID 1 without
+ * a handler. Without this handler, a starting server or a migration could only be killed. A command that adds its own
+ * handler later stops by itself.
  */
 function endUnlessHandled(signal: (typeof STOPS)[number]): void {
   if (process.listenerCount(signal) === 1) process.exit(128 + constants.signals[signal])

@@ -29,15 +29,15 @@ import {
   SCHEMA_WAIT_SECONDS_MAX,
 } from './limits.ts'
 
-/** A ledger id of the usual length. Checks use it to build texts that contain an id. */
+/** An example of a ledger id. The checks of the public URL build texts with this id. */
 const ANY_LEDGER = formatId('led', '00000000-0000-7000-8000-000000000000' as Uuid)
 
 const PORT = 'must be a port, from 0 to 65535; 0 chooses a free one'
 const port = z.coerce.number(PORT).int(PORT).min(0, PORT).max(65_535, PORT)
 const url = z.url({ protocol: /^https?$/ })
 /**
- * The chain contains this URL: as issuer, in the origin of each new ledger, and in what peers sign about each other.
- * A verifier that refuses one of these texts refuses the whole ledger, so the URL is checked here.
+ * The chain contains this URL: as issuer, in the origin of each new ledger, and in signatures of peers about each
+ * other. A verifier that refuses one of these texts refuses the whole ledger. So the URL is checked before it is used.
  */
 const publicUrl = url.refine(
   (text) =>
@@ -75,7 +75,7 @@ const retentionDays = z.coerce
   .min(1, RETENTION_DAYS)
   .max(RETENTION_DAYS_MAX, RETENTION_DAYS)
 
-/** 32 bytes, as 64 hex digits or as base64. */
+/** Master key of 32 bytes, as 64 hex digits or as base64. */
 const masterKey = z
   .string()
   .transform((text) => Buffer.from(text, /^[0-9a-fA-F]{64}$/.test(text) ? 'hex' : 'base64'))
@@ -111,37 +111,41 @@ const environment = z.object({
   TALLYSTICK_METRICS_PORT: port.optional(),
   /** Time from SIGTERM until the server stops listening. */
   TALLYSTICK_DRAIN_SECONDS: drainSeconds.default(DRAIN_SECONDS_DEFAULT),
-  /** Threads for CPU-heavy work. Default: CPU cores + 1. */
+  /** Number of threads for CPU-heavy work. Default: number of CPU cores + 1. */
   TALLYSTICK_THREADS: threads.optional(),
   /** Folder for data outside Postgres. */
   TALLYSTICK_DATA: z.string().min(1).default('.tallystick'),
-  /** URL of this server for clients. New ledgers contain it for good, as issuer and in the origin. */
+  /** URL of this server for clients. Each new ledger contains this URL permanently, as issuer and in the origin. */
   TALLYSTICK_PUBLIC_URL: publicUrl.optional(),
   TALLYSTICK_URL: url.optional(),
   /** The owner's login, for `migrate` and `npm start`. */
   DATABASE_URL: postgresUrl.optional(),
-  /** For `move-ledger`: the owner's login to the target database. */
+  /** The owner's login to the target database of `move-ledger`. */
   TALLYSTICK_TARGET_DATABASE_URL: postgresUrl.optional(),
   TALLYSTICK_API_DATABASE_URL: postgresUrl.optional(),
   TALLYSTICK_WORKER_DATABASE_URL: postgresUrl.optional(),
-  /** A standby, with the API's login: reads go there (docs/operate/postgres.md#replicas). */
+  /** URL of a standby, with the API's login. Reads go to this standby (docs/operate/postgres.md#replicas). */
   TALLYSTICK_REPLICA_URL: postgresUrl.optional(),
   TALLYSTICK_REPLICA_LAG_MS_MAX: replicaLagMs.default(REPLICA_LAG_MS_DEFAULT),
-  /** Longest time that server and worker wait for `migrate`. */
+  /** Maximum time that server and worker wait for `migrate`. */
   TALLYSTICK_SCHEMA_WAIT_SECONDS: schemaWaitSeconds.default(0),
-  /** For `migrate`: passwords of the two restricted logins, if their URLs have none. */
+  /** Password files of the two restricted logins, for URLs without a password. `migrate` reads these files. */
   TALLYSTICK_API_DATABASE_PASSWORD_FILE: z.string().optional(),
   TALLYSTICK_WORKER_DATABASE_PASSWORD_FILE: z.string().optional(),
   TALLYSTICK_DATABASE_LOGINS: z.literal('rds-iam', 'must be rds-iam, or not set').optional(),
-  // Each of the four keys may be in a file instead, whose path is in <name>_FILE: src/run/key-files.ts. The other
-  // TALLYSTICK_DATABASE_… variables are parsed by src/db/connect/options.ts, which the command line uses too.
+  // Each of these four keys (master and operator key, current and previous) may be in a file instead. <name>_FILE is
+  // then the path of the file (src/run/key-files.ts). The other TALLYSTICK_DATABASE_… variables are parsed by
+  // src/db/connect/options.ts, which the command line uses too.
   TALLYSTICK_MASTER_KEY: masterKey.optional(),
   TALLYSTICK_MASTER_KEY_PREVIOUS: masterKey.optional(),
   TALLYSTICK_OPERATOR_KEY: operatorKey.optional(),
   TALLYSTICK_OPERATOR_KEY_PREVIOUS: operatorKey.optional(),
   /** Private addresses that webhooks may be delivered to. */
   TALLYSTICK_OUTBOUND_ALLOW: allowances,
-  /** Witnesses that cosign each checkpoint. The text is parsed below, because parsing depends on the allowances. */
+  /**
+   * Witnesses that cosign each checkpoint. readWitnesses parses the text, because parsing depends on
+   * TALLYSTICK_OUTBOUND_ALLOW.
+   */
   TALLYSTICK_WITNESSES: z.string().default(''),
   TALLYSTICK_PEER_WITNESSES: z
     .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })
@@ -149,19 +153,19 @@ const environment = z.object({
   /** Whether the server serves the console at /console (docs/guides/console.md). */
   TALLYSTICK_CONSOLE: z.stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' }).default(true),
   /**
-   * Minimum of days that a retention rule may have. Default: six months, as Articles 19 and 26 of the EU AI Act
+   * Minimum number of days that a retention rule may have. Default: six months, as Articles 19 and 26 of the EU AI Act
    * require.
    */
   TALLYSTICK_RETENTION_DAYS_MIN: retentionDays.default(RETENTION_DAYS_MIN_DEFAULT),
   /**
-   * Where the worker archives ledgers, and where servers read content that is no longer in Postgres
-   * (docs/operate/backup-and-archive.md#the-archive): s3://bucket/prefix or file:///directory.
+   * Location of the archive: s3://bucket/prefix or file:///directory. The worker archives ledgers there, and servers
+   * read content there that is no longer in Postgres (docs/operate/backup-and-archive.md#the-archive).
    */
   TALLYSTICK_ARCHIVE: z.string().optional(),
   TALLYSTICK_ARCHIVE_S3_ENDPOINT: url.optional(),
   TALLYSTICK_ARCHIVE_S3_REGION: z.string().optional(),
   TALLYSTICK_ARCHIVE_S3_PATH_STYLE: flag.default(false),
-  /** Retention by S3 Object Lock. */
+  /** Number of days for which S3 Object Lock protects archived objects. */
   TALLYSTICK_ARCHIVE_LOCK_DAYS: numberUpTo('days', 1, ARCHIVE_LOCK_DAYS_MAX).optional(),
   TALLYSTICK_ARCHIVE_LOCK_MODE: z.enum(['GOVERNANCE', 'COMPLIANCE']).default('COMPLIANCE'),
   TALLYSTICK_ARCHIVE_SEAL_ENTRIES: numberUpTo('entries', 1, ARCHIVE_SEAL_ENTRIES_MAX).default(
@@ -170,7 +174,7 @@ const environment = z.object({
   TALLYSTICK_ARCHIVE_SEAL_SECONDS: numberUpTo('seconds', 0, ARCHIVE_SEAL_SECONDS_MAX).default(
     ARCHIVE_SEAL_SECONDS_DEFAULT,
   ),
-  /** Age at which content of archived entries is removed from Postgres. */
+  /** Age in days at which content of archived entries is removed from Postgres. */
   TALLYSTICK_ARCHIVE_KEEP_DAYS: numberUpTo('days', 0, ARCHIVE_RETENTION_DAYS_MAX).optional(),
   TALLYSTICK_LOG_REQUESTS: z
     .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })
@@ -185,7 +189,7 @@ const environment = z.object({
 type ArchiveSetting = {
   readonly location: ArchiveLocation
   readonly policy: { readonly entries: number; readonly seconds: number }
-  /** null: all content stays in Postgres. */
+  /** Age in days at which content is removed from Postgres; null if all content stays in Postgres. */
   readonly retentionDays: number | null
 }
 
@@ -194,21 +198,19 @@ export type Config = {
   readonly port: number
   readonly metricsPort: number | null
   readonly drainMs: number
-  /** null: CPU cores + 1. */
+  /** Number of threads; null means the number of CPU cores + 1. */
   readonly threads: number | null
   readonly dataDir: string
   readonly publicUrl: string
-  /** null: the same as `publicUrl`. */
+  /** URL for commands that send requests to the server; null if `publicUrl` is used. */
   readonly serverUrl: string | null
   readonly ownerUrl: string | null
-  /** The owner's URL of the target database of `move-ledger`. */
   readonly targetOwnerUrl: string | null
   readonly apiUrl: string | null
   readonly workerUrl: string | null
-  /** null: all reads go to the primary. */
+  /** URL of the standby for reads; null if all reads go to the primary. */
   readonly replicaUrl: string | null
   readonly replicaLagMsMax: number
-  /** Options that apply to each database URL. */
   readonly database: DatabaseOptions
   readonly schemaWaitMs: number
   readonly loginPasswordFiles: { readonly api: string | null; readonly worker: string | null }
@@ -220,14 +222,14 @@ export type Config = {
   readonly outboundAllow: Allowances
   readonly witnesses: readonly WitnessSetting[]
   readonly peerWitnesses: boolean
-  /** null: tracing is off. */
+  /** Options of tracing; null if tracing is off. */
   readonly tracing: TracingOptions | null
-  /** OpenTelemetry variables that are ignored, for the log. */
+  /** OpenTelemetry variables that are ignored. They are logged. */
   readonly tracingIgnored: readonly Ignored[]
   readonly console: boolean
   readonly retentionDaysMin: number
   readonly archive: ArchiveSetting | null
-  /** S3 settings, also used by commands if no archive is configured. */
+  /** S3 settings. Commands use them even if no archive is configured. */
   readonly s3: S3Settings
   readonly logLevel: string
   readonly logRequests: boolean
@@ -304,7 +306,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
 
 type Outbound = { readonly TALLYSTICK_WITNESSES: string; readonly TALLYSTICK_OUTBOUND_ALLOW: Allowances }
 
-/** Parses the witnesses. `values`: absent if another variable is invalid; that fault is reported first. */
+/** Parses the witnesses. `values` is absent if another variable is invalid. That fault is reported first. */
 function readWitnesses(values: Outbound | undefined) {
   try {
     const { TALLYSTICK_WITNESSES: text = '', TALLYSTICK_OUTBOUND_ALLOW: allowances = [] } = values ?? {}
@@ -324,7 +326,7 @@ function s3Of(values: z.infer<typeof environment>): S3Settings {
   }
 }
 
-/** Parses the archive's settings. `values`: absent if another variable is invalid; that fault is reported first. */
+/** Parses the archive's settings. `values` is absent if another variable is invalid. That fault is reported first. */
 function readArchive(values: z.infer<typeof environment> | undefined) {
   if (values?.TALLYSTICK_ARCHIVE === undefined) return { setting: null, issues: [] }
   const days = values.TALLYSTICK_ARCHIVE_LOCK_DAYS
@@ -346,7 +348,7 @@ function readArchive(values: z.infer<typeof environment> | undefined) {
   }
 }
 
-/** Returns the value, or throws an error that names the variable to set. */
+/** Returns the value. If the value is null, throws an error that names the variable to set. */
 export function required<T>(value: T | null, variable: string, purpose: string): T {
   if (value === null) throw new Error(`${variable} is not set: ${purpose}`)
   return value

@@ -11,16 +11,16 @@ type DatabaseLogins = {
   readonly apiUrl: string
   readonly workerUrl: string
   readonly names: LoginNames
-  /** Passwords that `migrate` sets; null if the configured URL has its own password. */
+  /** Passwords that `migrate` sets. A password is null if the configured URL contains it. */
   readonly passwords: LoginPasswords
-  /** File with generated passwords; null: no passwords were generated. */
+  /** File with generated passwords; null if no passwords were generated. */
   readonly file: string | null
   /**
-   * True if `file` was missing, so that its passwords are new. Once they are set, processes with older passwords
-   * can't connect any more.
+   * True if `file` was missing, so that its passwords are new. After these passwords are set, processes with older
+   * passwords can no longer connect.
    */
   readonly isNew: boolean
-  /** True if the logins use RDS tokens. `migrate` then permits these. */
+  /** True if the logins use RDS tokens. `migrate` then permits RDS tokens for both logins. */
   readonly byRdsIam: boolean
 }
 
@@ -30,9 +30,9 @@ type LoginConfig = Pick<Config, 'apiUrl' | 'workerUrl' | 'dataDir'> &
 /**
  * Returns the two restricted logins.
  *
- * Names and addresses come from the configured URLs, otherwise from the owner's URL with a name that depends on the
- * database. Passwords come from the URLs or from password files. If there are none, they are generated once and
- * stored in the data folder, readable only by the owner.
+ * Names and addresses come from the configured URLs. Without URLs, the address comes from the owner's URL, and the name
+ * depends on the database. Passwords come from the URLs or from password files. If there are none, passwords are
+ * generated once and stored in the data folder, readable only by the owner.
  */
 export function getLogins(config: LoginConfig, ownerUrl: string): DatabaseLogins {
   const given = configuredPasswords(config)
@@ -74,7 +74,7 @@ export function getLogins(config: LoginConfig, ownerUrl: string): DatabaseLogins
   }
 }
 
-/** Returns the configured passwords. null: the password is unknown here, or there is none. */
+/** Returns the configured passwords. A password is null if it is not configured. */
 function configuredPasswords(config: LoginConfig): LoginPasswords {
   const { api, worker } = config.loginPasswordFiles ?? { api: null, worker: null }
   if (config.loginsByRdsIam && (api ?? worker) !== null) {
@@ -92,7 +92,8 @@ function parsePasswords(text: string, file: string): { api: string; worker: stri
     const kept = JSON.parse(text) ?? {}
     if (isPassword(kept.api) && isPassword(kept.worker)) return kept
   } catch {
-    // The text is not JSON. This is reported below without the text, which may contain a part of a password.
+    // The text is not JSON. The error below does not contain the text, because the text may contain a part of a
+    // password.
   }
   throw new Error(
     `${file} does not have the two passwords that migrate made: restore it from a backup; ` +
@@ -102,7 +103,7 @@ function parsePasswords(text: string, file: string): { api: string; worker: stri
 
 const isPassword = (value: unknown) => typeof value === 'string' && value !== ''
 
-/** Makes a password of hex digits, because hex needs no escaping in a URL. */
+/** Returns a random password in hex, because hex needs no escaping in a URL. */
 function makePassword(): string {
   return randomBytes(24).toString('hex')
 }
@@ -115,14 +116,14 @@ function nameOf(url: string | null): string | null {
   return url && decodeURIComponent(new URL(url).username)
 }
 
-/** Longest name. Postgres truncates longer names, so that two names could become equal. */
+/** Maximum length of a login's name in bytes. Postgres truncates longer names, so that two names could become equal. */
 const NAME_BYTES_MAX = 63
 const DIGEST_DIGITS = 16
 
 /**
- * Returns `tallystick_api` or `tallystick_worker`. If the database is not named `tallystick`, its name is appended:
- * logins belong to the whole Postgres server, and a second deployment in it must not change the passwords of the
- * first.
+ * Returns `tallystick_api` or `tallystick_worker`. If the database is not named `tallystick`, its name is appended.
+ * Logins belong to the whole Postgres server, and a second deployment in the server must not change the passwords of
+ * the first one.
  */
 function defaultName(part: keyof LoginNames, ownerUrl: string): string {
   const { pathname, username } = new URL(ownerUrl)

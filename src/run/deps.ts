@@ -61,8 +61,8 @@ export async function openDeps(
   const url = required(config.apiUrl, 'TALLYSTICK_API_DATABASE_URL', "the database, as the API's login")
   const masterKey = getMasterKey(config, 'this key opens the signing keys')
   const now = Date.now
-  // A monotonic clock for ages of cached keys. With a clock that can be set back, a revoked key could be accepted for
-  // longer.
+  // Returns the time of a monotonic clock, for ages of cached keys. With a clock that can be set back, a revoked key
+  // could be accepted for longer.
   const steadyMs = () => performance.now()
   const stores = config.archive && (await openArchiveStores(config.archive.location))
   const archive = stores && openArchivedContent(masterKey, { stores, observe: watchArchiveReads(metrics) })
@@ -203,7 +203,7 @@ function openAppender(
 }
 
 /**
- * Returns the operator's keys. The previous key is accepted only together with a current one: removing the operator's
+ * Returns the operator's keys. The previous key is accepted only together with a current key. So removing the current
  * key disables both.
  */
 function operatorKeysOf({ operatorKey, previousOperatorKey }: Config): string[] {

@@ -6,9 +6,9 @@ type Environment = Readonly<Record<string, string | undefined>>
 type Issue = { readonly path: readonly [string]; readonly message: string }
 
 /**
- * Returns the environment with keys that were read from files. Files are safer than variables: /proc, pod
- * descriptions and dumps show a process's environment, but not mounted files. An issue names the variable and shows
- * nothing of the file's content.
+ * Returns the environment with keys that were read from files. Files are safer than variables: /proc, pod descriptions
+ * and dumps show a process's environment, but not mounted files. An issue names the variable and shows no content of
+ * the file.
  */
 export function readKeyFiles(env: Environment): {
   readonly env: Environment
@@ -50,8 +50,8 @@ function readKeyFile(file: string): { readonly text: string } | { readonly fault
 }
 
 /**
- * Checks the text of a key file. One newline at the end is removed, because most tools end a line with one. Any other
- * space is a mistake.
+ * Checks the text of a key file. One newline at the end is removed, because most tools end a file with a newline. Any
+ * other space is an error.
  */
 function checkText(all: string, file: string): { readonly text: string } | { readonly fault: string } {
   if (all.length > KEY_FILE_BYTES_MAX)

@@ -8,8 +8,8 @@ import type { Service } from './run-process.ts'
  * Serves metrics and probes on a separate port. The port is not for the public, because metrics show how much is
  * written.
  *
- * A process that stops continues to answer here as long as it can. For a worker this is the only port, so it also has
- * /livez and /readyz, which query no database. `others`: returns metrics of another process, which are merged.
+ * A worker has no other port, so this port also serves /livez and /readyz, which query no database. A stopping process
+ * continues to answer here as long as possible. `others`: returns metrics of another process, which are merged.
  */
 export async function serveMetrics(
   metrics: Metrics,
@@ -26,7 +26,7 @@ export async function serveMetrics(
           ...(status !== 204 && { 'content-length': Buffer.byteLength(text) }),
         })
         .end(text)
-    // The query is ignored, because scrapers and probes may add one.
+    // The query string is ignored, because scrapers and probes may add one.
     const path = url!.split('?', 1)[0]!
     if (!PATHS.includes(path)) return answer(404)
     if (!METHODS.includes(method!)) return answer(405, { allow: METHODS.join(', ') })

@@ -5,7 +5,7 @@ import { getMasterKey } from './master-key.ts'
 import { getOwnerDatabase } from './owner-database.ts'
 import { runsToEnd } from './run-to-end.ts'
 
-/** `migrate`: as the owner, migrates the database to this version. */
+/** Command `migrate`: uses the owner's login and migrates the database to this version. */
 export const main = runsToEnd(
   {
     name: 'migrate',

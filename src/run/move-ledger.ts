@@ -47,9 +47,9 @@ type Move = {
 }
 
 /**
- * `move-ledger`: as the owner of both databases, moves a ledger between running deployments
- * (docs/operate/capacity.md#several-deployments-behind-one-address). After a crash run it again: the two chain heads
- * alone contain the progress.
+ * Command `move-ledger`: uses the logins of both databases' owners and moves a ledger between running deployments
+ * (docs/operate/capacity.md#several-deployments-behind-one-address). After a crash, run it again. It continues where it
+ * stopped, because the chain heads of both databases contain the progress.
  */
 export const main = runsToEnd(
   {
@@ -91,8 +91,8 @@ function chooseOperation(names: readonly string[], command: string | undefined):
 }
 
 /**
- * Closes the ledger at the source, copies, verifies, opens it at the target, switches requests, and marks the source
- * as `moved`.
+ * Moves a ledger: closes it at the source, copies and verifies it, opens the copy at the target, switches requests, and
+ * marks the source as `moved`.
  */
 async function moveLedger(move: Move, command: string | undefined): Promise<void> {
   const { ledger, ledgerId, source, target } = move
@@ -132,7 +132,7 @@ async function moveLedger(move: Move, command: string | undefined): Promise<void
 }
 
 /**
- * Throws unless both databases have the same rows, and the copy verifies from its first entry, against its newest
+ * Throws if the databases have different rows, or if the copy does not verify from its first entry against its newest
  * checkpoint.
  */
 async function verifyCopy({ ledger, ledgerId, source, target, targetDatabase }: Move): Promise<void> {
@@ -156,8 +156,8 @@ async function finish(move: Move): Promise<void> {
 }
 
 /**
- * Throws if the target has more entries than the source. In this case it first opens the target again, because an
- * undo that was killed may have closed it.
+ * Throws if the target has more entries than the source. In this case, first opens the target again, because an undo
+ * that was killed may have closed the target.
  */
 async function refuseGrown(
   { ledger, ledgerId, target }: Move,
@@ -172,7 +172,7 @@ async function refuseGrown(
   )
 }
 
-/** Undoes a move. It closes the target first, so that source and target are never open together. */
+/** Undoes a move. The target is closed first, so that source and target are never open together. */
 async function undo(move: Move): Promise<void> {
   const { ledger, ledgerId, source, target } = move
   const [here, there] = await readBoth(move)
@@ -208,8 +208,8 @@ async function readBoth({ ledgerId, source, target }: Move): Promise<[LedgerStat
 }
 
 /**
- * Throws unless both deployments have the same master key, note key and schema. `mayDiffer`: true if the note keys
- * may differ.
+ * Throws if the deployments have different master keys, note keys or schemas. `mayDiffer`: true if the note keys may
+ * differ.
  */
 async function requireSameDeployment(
   config: Config,

@@ -57,8 +57,8 @@ const usages = Object.entries(OPERATIONS).map(
 const usageWidth = Math.max(...usages.map(([usage]) => usage.length))
 
 /**
- * `operate`: commands to use after an alert (docs/runbooks). They use the owner's login and not HTTP, because an
- * attacker who controls a server must not be able to clear the alert.
+ * Command `operate`: operations to use after an alert (docs/runbooks). They use the owner's login and not HTTP, because
+ * an attacker who controls a server must not be able to clear the alert.
  */
 export const main = runsToEnd(
   {
@@ -95,7 +95,10 @@ async function clear(client: pg.Client, names: readonly string[], note: string |
   console.log(`${ledger} continues from its verified size: checkpoints, verdicts, settlements`)
 }
 
-/** Adds missing entries to the head. The changes are committed only if the whole ledger then verifies. */
+/**
+ * Moves a ledger's head to its newest entry, and adds or removes rows of work that waits for the worker. The changes
+ * are committed only if the whole ledger then verifies.
+ */
 async function mend(client: pg.Client, names: readonly string[]): Promise<void> {
   const [ledger] = names
   if (names.length !== 1 || !isId('led', ledger!)) throw new UsageError('name one ledger (led_…)')
@@ -120,8 +123,8 @@ async function mend(client: pg.Client, names: readonly string[]): Promise<void> 
 }
 
 /**
- * Prints the numbers that the worker's metrics have. The command is for when no worker runs, because the metrics are
- * then absent.
+ * Prints the numbers that the worker's metrics have. Operators need this command when no worker runs, because the
+ * metrics are then absent.
  */
 async function showWaiting(client: pg.Client): Promise<void> {
   const { count, oldestSeconds } = await readWaitingFigures(client)

@@ -2,7 +2,10 @@ import type { ArchiveContent } from '../db/connect/archive.ts'
 import { Database } from '../db/connect/connection.ts'
 import { type Config, required } from './config.ts'
 
-/** Opens the database with the owner's login. Operators' commands need it, because they may do more than a server. */
+/**
+ * Opens the database with the owner's login. Operators' commands need this login, because they may do more than a
+ * server.
+ */
 export function getOwnerDatabase(
   config: Config,
   what = 'the database',

@@ -39,25 +39,26 @@ type Resealed = {
   readonly webhookSecrets: number
   readonly apiKeySecrets: number
   readonly peerKeys: number
-  /** Key tables of archived documents, one for each piece. */
+  /** Number of renewed key tables of archived documents. Each piece has one table. */
   readonly archiveKeys: number
   /**
-   * Cursors of verification. If a cursor's MAC is still by the previous key, its ledger is verified from the first
-   * entry again.
+   * Number of renewed cursors of verification. If a cursor still has a MAC of the previous key, its ledger is verified
+   * from the first entry again.
    */
   readonly cursors: number
-  /** Rows that neither key has sealed. They are not changed, and they stay unusable. */
+  /** Number of rows that neither key has sealed. These rows are not changed, and they stay unusable. */
   readonly refused: number
 }
 
 /**
- * Seals under `current` everything that `previous` has sealed, as the owner. First come the secrets of webhooks and
- * archives and the MACs of API keys, peers' keys and cursors, one page in each transaction. The deployment's own keys
- * come last: after them all processes seal under `current`.
+ * Seals under `current` everything that `previous` has sealed. Needs the owner's login. First come the secrets of
+ * webhooks and archives, and the MACs of API keys, peers' keys and cursors, in many transactions. The deployment's own
+ * keys come last. After that, all processes seal under `current`.
  *
  * Rows that `current` has sealed are skipped. So a second run continues the first, and finds rows that were sealed
- * meanwhile. If a key of the deployment is sealed under neither key, throws before any change. One transaction for
- * everything would be too long: a revocation, within an append, waits for its key's row, and 40,000 rows took 19 s.
+ * meanwhile. If neither key has sealed a key of the deployment, throws before any change. A single transaction would
+ * take too long: 40,000 rows took 19 s. During this time, the revocation of an API key would wait for the key's row and
+ * block the append.
  */
 export async function resealSecrets(
   client: pg.ClientBase,
@@ -89,7 +90,7 @@ export async function resealSecrets(
       const ids = { previousId: masterKeyId(previous), currentId: masterKeyId(current) }
       await insertMasterKeyChange(client, { ...ids, ...done })
     } else {
-      // All processes use the new key now, so sessions that were authenticated with the previous key may end.
+      // All processes use the new key now. Sessions that were authenticated with the previous key may end.
       await removeOtherMacKeys(client, keys.to.databaseKeys())
     }
     return done
@@ -184,7 +185,7 @@ function renewCursorMacs(client: pg.ClientBase, { from, to }: KeyPair): Promise<
   })
 }
 
-/** Makes a function that renews a row's MAC. A row with an invalid MAC does not get a valid one. */
+/** Returns a function that renews a row's MAC. A row with an invalid MAC does not get a valid one. */
 function renewing<Row>(from: RowMac<Row>, to: RowMac<Row>) {
   return (row: Row, mac: Uint8Array | null): Buffer | 'current' | 'refused' => {
     if (to.isOf(row, mac)) return 'current'

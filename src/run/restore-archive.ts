@@ -29,9 +29,9 @@ const HELP = `  --archive PLACE     a directory, s3://bucket/prefix, or a web ad
   --api-key-out FILE  gives one valid API key a new secret and writes it to this new file: all API keys lose their secrets`
 
 /**
- * `restore-archive`: as the owner, restores a ledger from its archive into a migrated database that lacks it
- * (docs/operate/backup-and-archive.md#the-archive). It uses one transaction: a killed run leaves nothing behind and
- * can be run again.
+ * Command `restore-archive`: uses the owner's login and restores a ledger from its archive into a migrated database
+ * that lacks this ledger (docs/operate/backup-and-archive.md#the-archive). All changes are in one transaction. A killed
+ * run changes nothing and can be repeated.
  */
 export const main = runsToEnd(
   {
@@ -101,8 +101,8 @@ function tellProgress(): (entries: number, total: number) => void {
 }
 
 /**
- * Opens the file before the work, which may take hours, so that a file that can't be created is reported early. After
- * a failure the file is removed, unless its secret may have been committed.
+ * Opens the new file for an API key's secret before `work` starts. `work` may take hours, and a file that cannot be
+ * created must be reported early. If `work` fails, the file is removed, unless the secret may have been committed.
  */
 async function withNewFile<T>(
   path: string | undefined,
@@ -125,8 +125,8 @@ async function withNewFile<T>(
 }
 
 /**
- * Gives an existing key a new secret. A new key is not possible: it would need an entry, and the ledger is closed.
- * The file is written before the commit.
+ * Gives an existing API key a new secret. A new API key is not possible, because it would need an entry, and the ledger
+ * is closed. The file is written before the commit.
  */
 async function issueKey(
   client: pg.ClientBase,

@@ -9,8 +9,8 @@ import { getOwnerDatabase } from './owner-database.ts'
 import { runsToEnd } from './run-to-end.ts'
 
 /**
- * `restore-check`: as the owner, checks a restored database, or a copy, before a server or worker starts on it. It
- * only reads: nothing is closed or delivered.
+ * Command `restore-check`: uses the owner's login and checks a restored database, or a copy, before a server or worker
+ * starts on it. The command only reads: no ledger is closed and nothing is delivered.
  */
 export const main = runsToEnd(
   {
@@ -25,7 +25,7 @@ export const main = runsToEnd(
   },
 )
 
-/** Prints a line for each ledger and a summary. Returns the fault; null: no fault. */
+/** Prints a line for each ledger and a summary. Returns the fault, or null if there is none. */
 async function check(dir: string): Promise<string | null> {
   const config = readConfig()
   const masterKey = config.masterKey && getMasterKey(config, 'this key opens the stored keys')

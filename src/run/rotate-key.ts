@@ -10,7 +10,9 @@ import { runsToEnd } from './run-to-end.ts'
 const HELP = `  --compromised-at TIME  also declare the current keys compromised since TIME (RFC 3339, UTC)
   --force                rotate although an earlier rotation is not finished`
 
-/** `rotate-key`: as the owner, makes a new envelope key. The worker moves every ledger to it. */
+/**
+ * Command `rotate-key`: uses the owner's login and makes a new envelope key. The worker moves every ledger to this key.
+ */
 export const main = runsToEnd(
   {
     name: 'rotate-key',
@@ -40,7 +42,7 @@ function parseTime(text: string | undefined): Date | null {
   const time = new Date(text)
   const isTime =
     /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z$/.test(text) && !Number.isNaN(time.getTime())
-  // The day is checked too, because Date reads 30 February as 2 March: the key would be trusted for two days more
+  // The day is checked too, because Date reads 30 February as 2 March. The key would then be trusted for two days more
   // than intended.
   if (!isTime || !isDay(text.slice(0, 10))) {
     throw new Error(`--compromised-at ${text} is not a time such as 2026-11-20T12:00:00Z`)

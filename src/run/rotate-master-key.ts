@@ -5,8 +5,9 @@ import { resealSecrets } from './reseal.ts'
 import { runsToEnd } from './run-to-end.ts'
 
 /**
- * `rotate-master-key`: as the owner, seals everything under TALLYSTICK_MASTER_KEY that is sealed under
- * TALLYSTICK_MASTER_KEY_PREVIOUS. Servers and workers must have both keys before (docs/operate/secrets.md).
+ * Command `rotate-master-key`: uses the owner's login and seals everything under TALLYSTICK_MASTER_KEY that is sealed
+ * under TALLYSTICK_MASTER_KEY_PREVIOUS. Before the command is run, all servers and workers must have both keys
+ * (docs/operate/secrets.md).
  */
 export const main = runsToEnd(
   {

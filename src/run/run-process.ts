@@ -6,26 +6,25 @@ import { connectDirectly } from './connect-directly.ts'
 import { isHelp, refuseArguments } from './run-to-end.ts'
 
 /**
- * A running service. `drain` continues to serve while load balancers move new work elsewhere. It returns when they
- * should have done so.
+ * A running service. `drain` continues to serve requests until load balancers have had time to send new work to other
+ * servers.
  */
 export type Service = { drain?(): Promise<void>; close(): Promise<void> }
 
 /**
- * Signals within this time count as one stop. systemd signals every process of a unit, and npm and tools/run.mjs pass
- * signals on, so one stop arrives up to three times.
+ * Time in ms within which several signals count as one stop. systemd signals every process of a unit, and npm and
+ * tools/run.mjs pass signals on, so one stop arrives up to three times.
  */
 const SAME_STOP_MS = 1_000
 
-/** After this time a shutdown is aborted. It is longer than any request may take. */
+/** Time in ms after which a shutdown is aborted. No request may take so long. */
 export const CLOSE_MS_MAX = 25_000
 
 /**
- * Runs a service until SIGTERM, SIGINT or SIGHUP, closes it and exits with 0. Takes no arguments except --help.
+ * Runs a service until SIGTERM, SIGINT or SIGHUP, closes it and exits with 0. Accepts no arguments except --help.
  *
- * SIGTERM comes from an orchestrator with load balancers, so the service is drained before it is closed. Draining
- * ends when it is complete or when the next signal comes. If a service can't start, prints the reason in one line and
- * exits with 1.
+ * SIGTERM comes from an orchestrator with load balancers, so the service is drained before it is closed. The next
+ * signal ends draining early. If a service can't start, prints the reason in one line and exits with 1.
  */
 export async function runProcess(
   name: string,
@@ -48,8 +47,8 @@ export async function runProcess(
     process.exit(1)
   }
   const signals = new EventEmitter()
-  // `on`, not `once`: under npm a Ctrl-C arrives twice, and without a handler the second signal would end the process
-  // while it closes.
+  // The handlers are added with `on` and not with `once`, because under npm a Ctrl-C arrives twice. Without a handler,
+  // the second signal would end the process while it closes.
   for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     const isIgnored = name === 'SIGHUP' && isHangupIgnored()
     process.on(name, () => !isIgnored && signals.emit('signal', name))

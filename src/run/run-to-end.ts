@@ -5,8 +5,8 @@ import { type ParseArgsConfig, parseArgs } from 'node:util'
 refuseFileOfCommand(process.argv[1] ?? '')
 
 /**
- * If a command's file was started as a script, prints how to start the command and exits with 2. Such a file only
- * exports the command, so it would do nothing and exit with 0. Every command imports this module.
+ * If a command's file was started as a script, prints how to start the command, and exits with 2. The file only exports
+ * the command, so it would otherwise do nothing and exit with 0. Every command imports this module.
  */
 function refuseFileOfCommand(script: string): void {
   const { dir, name } = parse(existsSync(script) ? realpathSync(script) : '')
@@ -25,7 +25,7 @@ type ValuesOf<Options extends OptionTable> = ReturnType<
 
 type Description<Options extends OptionTable> = {
   readonly name: string
-  /** Arguments, for the usage text; absent: the command takes no arguments. */
+  /** Arguments, for the usage text; absent if the command takes no arguments. */
   readonly argumentsUsage?: string
   /** Lines below the usage text: the options, or where the settings come from. */
   readonly help: string
@@ -34,14 +34,15 @@ type Description<Options extends OptionTable> = {
   readonly positionals?: boolean
 }
 
-/** The error for wrong arguments. It makes the command print its usage. */
+/** Error for wrong arguments. The command then also prints its usage. */
 export class UsageError extends Error {}
 
 /**
  * Makes the `main` of a command that does one thing and ends.
  *
- * With --help the command only prints its usage. `work` gets the parsed arguments and returns the exit code, if it is
- * not 0. A failure prints one line on standard error and exits with 1; for wrong arguments the usage follows.
+ * With --help, the command only prints its usage. Otherwise `work` gets the parsed arguments, and returns the exit code
+ * or nothing for 0. A failure prints one line on standard error and exits with 1. For wrong arguments, the usage
+ * follows.
  */
 export function runsToEnd<const Options extends OptionTable = Record<never, never>>(
   description: Description<Options>,

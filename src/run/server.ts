@@ -19,12 +19,12 @@ const PROJECT_DIR = resolve(import.meta.dirname, '..', '..')
 /**
  * Opens the database and starts to listen.
  *
- * `drain` answers every request, but reports `not ready` and ends each connection with its next answer, until load
- * balancers have noticed. Idle connections are not closed at once, because that would break requests that are already
- * on their way.
+ * `drain` continues to answer every request, but reports `not ready` and ends each connection with its next answer. It
+ * returns after the time that load balancers need to notice. Idle connections are not closed at once, because that
+ * would break requests that are already on their way.
  *
  * `close` accepts no new requests, answers the running ones, lets the appender commit, and closes the database. Slow
- * readers of an export are cut off after `closeStreamsMs`, because an export may take hours.
+ * readers of an export are disconnected after `closeStreamsMs`, because an export may take hours.
  */
 export async function startServer(
   config: Config,
@@ -46,13 +46,13 @@ export async function startServer(
         await sleep(config.drainMs)
       },
       async close() {
-        // Closed repeatedly, because Node closes only connections that are idle at this moment. A busy connection
-        // would stay open after its answer.
+        // Node's function closes only connections that are idle when it is called. It is called repeatedly, because a
+        // connection that was busy would otherwise stay open after its answer.
         const beganAtMs = performance.now()
         const idle = setInterval(() => {
           app.server.closeIdleConnections()
-          // Node does not count an unused connection as idle, and clients and browsers open connections in advance.
-          // Such connections get some time, because a request may be on its way on a connection that was just opened.
+          // Node does not count a connection without any request as idle. Such connections are closed a little later:
+          // clients and browsers open connections in advance, and a request may already be on its way.
           if (performance.now() - beganAtMs < CLOSE_UNUSED_AFTER_MS) return
           for (const socket of deps.writeDeadlines.open) if (socket.bytesRead === 0) socket.destroy()
         }, CLOSE_IDLE_EVERY_MS)

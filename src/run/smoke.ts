@@ -31,11 +31,11 @@ type Print = (line: string) => void
 type Target = { readonly url: string; readonly operatorKey: string; readonly checkpointMs?: number }
 
 /**
- * Tests a deployment from outside after an installation or a change. It notarizes a record, waits for a worker's
- * checkpoint that covers it, and verifies the whole ledger.
+ * Tests a deployment from outside after an installation or a change. The test notarizes a record, waits for a worker's
+ * checkpoint that covers the record, and verifies the whole ledger.
  *
- * It uses a ledger of its own, which it creates once. It always revokes the key that it makes. Returns the last line.
- * Throws StepFailed; the failure was then already printed.
+ * The test uses a ledger of its own, which the first run creates. The key that the test makes is always revoked.
+ * Returns the last line of output. Throws StepFailed after the failure was printed.
  */
 export async function smoke(
   { url, operatorKey, checkpointMs = SMOKE_CHECKPOINT_MS_MAX }: Target,
@@ -88,8 +88,8 @@ async function notarizeAndVerify(
 const idOf = ({ id }: { readonly id: string }) => id
 
 /**
- * Finds the ledger, or creates it. A frozen ledger is replaced. A ledger that is closed as an older backup is used,
- * so that the failure is reported.
+ * Returns the test's ledger. Creates the ledger if it is missing or frozen. A ledger that is closed as an older backup
+ * is used, so that the failure is reported.
  */
 async function ensureLedger(
   operator: TallystickOperator,
@@ -113,7 +113,7 @@ async function waitForCheckpoint(
   }
 }
 
-/** The error of a failed step. Its name, reason and advice were already printed. */
+/** Error of a failed step. The step's name, the reason and advice were already printed. */
 export class StepFailed extends Error {}
 
 type Step = <T>(
@@ -123,7 +123,7 @@ type Step = <T>(
   describe?: (result: T) => string,
 ) => Promise<T>
 
-/** Runs a step and prints its result in one line; a failure takes two. */
+/** Returns a function that runs a step and prints its result: one line for a success, two lines for a failure. */
 function makeStep(say: Print): Step {
   return async (name, advice, run, describe) => {
     const beganAtMs = performance.now()
@@ -139,7 +139,7 @@ function makeStep(say: Print): Step {
   }
 }
 
-/** `smoke`: exits with 0 and INTEGRITY_OK, or with 1. */
+/** Command `smoke`: prints INTEGRITY_OK and exits with 0, or exits with 1. */
 export const main = runsToEnd(
   {
     name: 'smoke',

@@ -93,12 +93,15 @@ import { lowerPriority } from './lower-priority.ts'
 import { getMasterKey } from './master-key.ts'
 import { runProcess, type Service } from './run-process.ts'
 
-/** Dependencies for opening all other parts. `closers`: in the order in which the parts were opened. */
+/**
+ * What all parts of the worker need. `closers`: functions that close the parts, in the order in which the parts were
+ * opened.
+ */
 type WorkerBase = {
   readonly config: Config
-  /** null: no archive is configured. */
+  /** Stores of the archive; null if no archive is configured. */
   readonly stores: ArchiveStores | null
-  /** Opens an archive reader with an empty cache; null: no archive is configured. */
+  /** Opens an archive reader with an empty cache. Returns null if no archive is configured. */
   readonly openContent: () => ArchiveContent | null
   readonly database: Database
   readonly masterKey: MasterKey
@@ -107,7 +110,7 @@ type WorkerBase = {
   /** The database's clock, which stamps entries, requests and deliveries. */
   readonly clock: DatabaseClock
   readonly metrics: Metrics
-  /** null: tracing is off. */
+  /** Tracing; null if tracing is off. */
   readonly tracing: Tracing | null
   readonly closers: (() => Promise<unknown>)[]
 }
@@ -219,7 +222,8 @@ async function openWorkDeps(base: WorkerBase, stopping: AbortSignal) {
   await storedCheckpoints.load(log)
   const restored = new RestoredLedgers({ pool, storedCheckpoints, log })
   watchRestoredLedgers(metrics, restored)
-  // Runs before anything is published, and before a server listens that waits for the worker.
+  // The check must end before the worker publishes anything. A server that waits for the worker starts after the check
+  // too.
   await restored.checkAll()
   const faulty = new PausedLedgers()
   const countCheckpoint = watchCheckpoints(metrics, pool, faulty)
@@ -314,8 +318,8 @@ async function openWorkDeps(base: WorkerBase, stopping: AbortSignal) {
 }
 
 /**
- * Opens the webhook senders. They have their own connections and limits of requests, so that slow endpoints affect
- * nothing else.
+ * Opens the webhook senders. They have their own connections and request limits, so that slow endpoints affect nothing
+ * else.
  */
 function openWebhookSenders(
   { config, database, masterKey, log, clock, metrics, tracing, closers }: WorkerBase,
@@ -347,7 +351,7 @@ function openWebhookSenders(
   return senders
 }
 
-/** Opens the peer senders. They have their own connections too. */
+/** Opens the peer senders. Like the webhook senders, they have their own connections and limits. */
 function openPeerSenders(
   { config, database, masterKey, log, clock, metrics, tracing, closers }: WorkerBase,
   signers: Signers,
@@ -395,7 +399,8 @@ function openWitnesses(
   closers.push(async () => connector.close())
   const observe = makeWitnessObserver(metrics, config)
   const deps = { pool, connector, userAgent: `Tallystick/${VERSION}`, log, now: clock.now, observe, ...more }
-  // A monotonic clock for the sender's pauses. Requests to peers still use the database's time.
+  // A sender measures its pauses with a monotonic clock, which cannot jump. The time in requests to peers is the
+  // database's.
   const openSender = (target: WitnessTarget) =>
     new WitnessSender({ ...deps, now: () => performance.now() }, target)
   const senders = config.witnesses.map((witness) => openSender(namedWitness(deps, witness)))

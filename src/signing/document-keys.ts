@@ -4,15 +4,15 @@ import { ARCHIVE_ENTRY_DOCUMENTS_MAX, ARCHIVE_PIECE_ENTRIES_MAX } from '../proof
 /*
  * Keys of the documents of one archive piece (docs/formats/archive.md).
  *
- * The keys are the leaves of a binary tree of secrets. Each secret determines its two children, and no child
- * determines its parent (Goldreich, Goldwasser, Micali 1986). To destroy one key, each secret on the path to it is
- * replaced by the sibling of the next secret on the path. After that all other keys can still be computed, and nobody
- * can compute this one.
+ * The keys are the leaves of a binary tree of secrets. Each secret determines its two children, and no child determines
+ * its parent (Goldreich, Goldwasser, Micali 1986). To destroy one key, all secrets on the path from the root to this
+ * key are removed, and the siblings of these secrets are stored instead. All other keys can then still be computed, and
+ * nobody can compute the destroyed key.
  */
 
 export const KEY_TREE_DEPTH = 24
 export const DOCUMENT_KEY_BYTES = 32
-/** A packed node: depth, first position below the node, secret. */
+/** Size of a packed node: depth, first position below the node, and secret. */
 const NODE_BYTES = 1 + 4 + DOCUMENT_KEY_BYTES
 
 type Node = { readonly depth: number; readonly first: number; readonly secret: Uint8Array }
@@ -29,7 +29,7 @@ export function documentPosition(entryOffset: number, item: number): number {
   return entryOffset * ARCHIVE_ENTRY_DOCUMENTS_MAX + item
 }
 
-/** The keys of a piece that were not destroyed, as secrets that determine them. */
+/** Keys of a piece that were not destroyed. They are stored as secrets that determine the keys. */
 export class DocumentKeys {
   #nodes: readonly Node[]
   /**
@@ -42,12 +42,12 @@ export class DocumentKeys {
     this.#nodes = nodes
   }
 
-  /** Returns all keys of a piece. `secret` is 32 random bytes. */
+  /** Returns all keys of a new piece. `secret` is 32 random bytes. */
   static of(secret: Uint8Array): DocumentKeys {
     return new DocumentKeys([{ depth: 0, first: 0, secret }])
   }
 
-  /** Reads packed secrets. Throws RangeError if `packed` is no list of secrets. */
+  /** Reads packed secrets. Throws RangeError if `packed` is not a list of secrets. */
   static unpack(packed: Uint8Array): DocumentKeys {
     const bytes = Buffer.from(packed)
     if (bytes.length % NODE_BYTES !== 0) throw new RangeError(`${bytes.length} bytes are no document keys`)
@@ -71,7 +71,7 @@ export class DocumentKeys {
     )
   }
 
-  /** Returns a document's key; null: the key was destroyed. */
+  /** Returns a document's key. Returns null if the key was destroyed. */
   find(position: number): Uint8Array | null {
     while (this.#way.length > 0 && !holds(this.#way.at(-1)!, position)) this.#way.pop()
     let node = this.#way.at(-1) ?? this.#nodes.find((one) => holds(one, position))
@@ -84,7 +84,10 @@ export class DocumentKeys {
     return node.secret
   }
 
-  /** If the key was destroyed here, takes it from `other`. Returns false if `other` does not have it either. */
+  /**
+   * If the key at this position was destroyed, copies the key from `other`. Returns false if `other` does not have the
+   * key either.
+   */
   adopt(position: number, other: DocumentKeys | undefined): boolean {
     if (this.find(position) !== null) return true
     const secret = other?.find(position)
@@ -113,7 +116,10 @@ function holds({ depth, first }: Node, position: number): boolean {
   return position >= first && position < first + positionsBelow(depth)
 }
 
-/** Derives a child: HMAC-SHA256 of one byte under the parent's secret, 0 for the left child and 1 for the right. */
+/**
+ * Derives the child of a node on the way to `position`: HMAC-SHA256 of one byte under the parent's secret. The byte is
+ * 0 for the left child and 1 for the right child.
+ */
 function childTowards({ depth, first, secret }: Node, position: number): Node {
   const half = positionsBelow(depth) / 2
   const side = position >= first + half ? 1 : 0
@@ -123,8 +129,8 @@ function childTowards({ depth, first, secret }: Node, position: number): Node {
 const BLOCK_BYTES = 64
 
 /**
- * Computes HMAC-SHA256 (RFC 2104 §2) from two one-shot hashes. It takes 2.5 µs, while `createHmac` takes 15 µs. A
- * document needs two of them on average.
+ * Computes HMAC-SHA256 (RFC 2104 §2) from two one-shot hashes. This takes 2.5 µs, while `createHmac` takes 15 µs. A
+ * document needs two HMACs on average.
  */
 function hmacOfByte(key: Uint8Array, byte: number): Buffer {
   const inner = Buffer.alloc(BLOCK_BYTES + 1, 0x36)

@@ -9,7 +9,10 @@ export type Entropy = {
   uuidv7(nowMs: number): Uuid
 }
 
-/** Returns random bytes from a pool, because filling 4,096 bytes takes 6.2 µs and filling only 16 takes 5.0 µs. */
+/**
+ * Returns a source of random bytes that fills a pool of 4,096 bytes at a time. Filling 4,096 bytes takes 6.2 µs, and
+ * filling only 16 bytes takes 5.0 µs.
+ */
 export function makeEntropy(): Entropy {
   let pool = new Uint8Array(POOL_BYTES)
   let used = POOL_BYTES

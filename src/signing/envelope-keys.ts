@@ -20,15 +20,15 @@ type Load = {
   /** Reads the deployment's own keys. */
   readonly findKey: () => Promise<FindKey>
   /**
-   * Returns the entry with which an agent of the ledger registered the kid (lower-case hex); null: no entry
-   * registered it.
+   * Returns the entry with which an agent of the ledger registered the kid (lower-case hex). Returns null if no entry
+   * registered the kid.
    */
   readonly findRegistration: (ledgerId: Uuid, kid: string) => Promise<SignedLine | null>
 }
 
 /**
- * Public keys that sign envelopes: the deployment's keys, and keys that agents registered. If an unknown kid is
- * requested, as after a rotation, the deployment's keys are read again.
+ * Public keys that sign envelopes: the deployment's keys, and keys that agents registered. The deployment's keys are
+ * read again if an unknown kid is requested, for example after a rotation.
  */
 export class EnvelopeKeys {
   /** Statements that are known to be signed by these keys. */
@@ -57,11 +57,11 @@ export class EnvelopeKeys {
   }
 
   /**
-   * Returns a key that an agent of the ledger registered; null: no agent did. A key may be revoked: that depends on
-   * the position in the chain and is not checked here.
+   * Returns a key that an agent of the ledger registered. Returns null if no agent registered it. The key may be
+   * revoked: whether a revocation applies depends on the position in the chain, and is not checked here.
    *
    * The key's row is only an index, which the database's owner can write. Therefore the entry that the row names is
-   * verified: the server must have signed it, and it must register this key. Throws ProofError otherwise.
+   * verified. Throws ProofError if the server did not sign the entry, or if the entry does not register this key.
    */
   async findAgentKey(ledgerId: Uuid, kid: string): Promise<AgentKey | null> {
     const id = `${ledgerId} ${kid}`

@@ -2,10 +2,10 @@ import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import type { PublicKey, VerifySignature } from '../proof/crypto.ts'
 import { hasLowS } from '../proof/p256-low-s.ts'
 
-/** COSE's form of a signature, r ‖ s (RFC 9053 §2.1). It is not DER. */
+/** Node's name for the signature form r ‖ s. COSE uses this form (RFC 9053 §2.1) instead of DER. */
 const P1363 = 'ieee-p1363'
 
-/** Verifies ES256 with node:crypto, which exists even if libsodium cannot be loaded. */
+/** Verifies ES256 with node:crypto, which works even if libsodium cannot be loaded. */
 export const verifyEs256: VerifySignature = (key, message, signature) => {
   if (!hasLowS(signature)) return false
   const publicKey = es256Key(key)
@@ -14,7 +14,9 @@ export const verifyEs256: VerifySignature = (key, message, signature) => {
 
 const es256Keys = new WeakMap<PublicKey, KeyObject | null>()
 
-/** Returns the key; null: the bytes are no point of the curve, so no signature can be valid. */
+/**
+ * Returns the key object. Returns null if the bytes are no point of the curve, because no signature can then be valid.
+ */
 function es256Key(key: PublicKey): KeyObject | null {
   const known = es256Keys.get(key)
   if (known !== undefined) return known

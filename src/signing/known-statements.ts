@@ -6,8 +6,8 @@ import { KNOWN_STATEMENTS_BYTES_MAX } from './limits.ts'
 import { nativeProviders } from './native.ts'
 
 /**
- * What is known of an envelope. `statement` is null if the envelope was not parsed yet. `isSigned`: a key of the
- * deployment was verified to have signed these bytes.
+ * What the cache knows about an envelope. `statement` is null if the envelope was not parsed yet. `isSigned`: true if
+ * it was verified that a key of the deployment signed these bytes.
  */
 type KnownStatement = {
   readonly envelope: Uint8Array
@@ -18,13 +18,13 @@ type KnownStatement = {
 /**
  * Cache of this process for envelopes, by leaf.
  *
- * A leaf commits to every byte of an envelope, so an envelope that was parsed or verified once need not be parsed or
- * verified again. Without the cache, a step of a gated record is parsed three times within a second, at 16 µs each,
- * and two signatures are verified before a verdict, at 60 µs each. A leaf takes 1.5 µs.
+ * A leaf commits to every byte of an envelope. So an envelope that was parsed or verified once need not be parsed or
+ * verified again. Without the cache, a step of a gated record is parsed three times within a second, at 16 µs each, and
+ * two signatures are verified before a verdict, at 60 µs each. To compute a leaf takes 1.5 µs.
  *
- * The owner of the database chooses which bytes are looked up, but cannot make the cache accept other bytes for a
- * leaf. A signed entry does not prove its position. So the caller must check each time which entry it is, and whether
- * it is the newest.
+ * The owner of the database chooses which bytes are looked up, but cannot make the cache accept other bytes for a leaf.
+ * A signed entry does not prove its position. So the caller must check each time which entry it is, and whether it is
+ * the newest entry.
  *
  * The oldest envelopes are dropped first, because the steps of a record follow each other closely.
  */
@@ -33,8 +33,8 @@ export class KnownStatements {
   #bytes = 0
 
   /**
-   * Returns the parsed statement of an envelope, without verifying its signature. Throws as parseEnvelope and
-   * parseStatement do.
+   * Returns the parsed statement of an envelope, without verifying the signature. Throws the errors of parseEnvelope
+   * and parseStatement.
    */
   read(envelope: Uint8Array): ParsedStatement {
     return this.#read(leafOf(envelope), envelope)
@@ -49,22 +49,25 @@ export class KnownStatements {
   }
 
   /**
-   * Returns the bytes of an envelope that a key of the deployment is known to have signed, so that the caller need
-   * not read it again. Returns null for all other leaves.
+   * Returns the bytes of an envelope that a key of the deployment is known to have signed, so that the caller does not
+   * have to read the envelope again. Returns null for all other leaves.
    */
   findEnvelope(leaf: string): Uint8Array | null {
     const known = this.#known.get(leaf)
     return known?.isSigned ? known.envelope : null
   }
 
-  /** Returns the parsed statement of an envelope; null: the cache does not have it. The signature may be unverified. */
+  /**
+   * Returns the parsed statement of an envelope. Returns null if the cache does not have it. The signature may be
+   * unverified.
+   */
   findRead(leaf: string): ParsedStatement | null {
     return this.#known.get(leaf)?.statement ?? null
   }
 
   /**
-   * Adds a signed envelope. `statement` is null if it is not parsed here, because this process signed the envelope
-   * itself or another thread verified it.
+   * Adds a signed envelope. `statement` is null if it is not parsed here: this process signed the envelope itself, or
+   * another thread verified it.
    */
   addSigned(leaf: string, envelope: Uint8Array, statement: ParsedStatement | null): void {
     this.#set(leaf, { envelope, statement: statement ?? this.findRead(leaf), isSigned: true })

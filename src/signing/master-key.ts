@@ -9,7 +9,7 @@ import {
 
 /**
  * Seals private keys at rest, and authenticates rows that grant a privilege. `context` binds a sealed secret to its
- * row, so that sealed secrets of two rows cannot be exchanged.
+ * row, so that an attacker cannot swap the sealed secrets of two rows.
  */
 export type MasterKey = {
   seal(secret: Uint8Array, context: string): Buffer
@@ -23,22 +23,23 @@ export type MasterKey = {
    */
   databaseMac(chunks: Iterable<Uint8Array>): Buffer
   /**
-   * Returns the keys with which Postgres checks `databaseMac`. While one master key replaces another, there are two.
+   * Returns the keys with which Postgres checks `databaseMac`. There are two keys while one master key replaces
+   * another.
    */
   databaseKeys(): DatabaseKey[]
-  /** Returns an HMAC-SHA256 (32 bytes). Its key is derived from the master key for this purpose alone. */
+  /** Returns an HMAC-SHA256 (32 bytes). The HMAC's key is derived from the master key for this purpose alone. */
   mac(text: string, context: string): Buffer
   isMac(mac: Uint8Array, text: string, context: string): boolean
   /**
-   * Makes `seal` and `mac` use the key that sealed this secret. If there are two master keys, it is the one that the
-   * database uses. Throws as `open` does.
+   * Makes `seal` and `mac` use the master key that sealed this secret. The secret comes from the database, so the
+   * database decides which of two master keys is used. Throws if `open` would throw.
    */
   followSealed(sealed: Uint8Array, context: string): void
 }
 
 /**
- * HMAC-SHA256 key for Postgres, as its two padded blocks (RFC 2104 §2). Postgres needs them because it has hash
- * functions but no HMAC.
+ * HMAC-SHA256 key for Postgres, as the key's two padded blocks (RFC 2104 §2). Postgres needs these blocks, because it
+ * has hash functions but no HMAC.
  */
 export type DatabaseKey = { readonly id: Buffer; readonly innerPad: Buffer; readonly outerPad: Buffer }
 

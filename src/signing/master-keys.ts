@@ -1,12 +1,12 @@
 import { type MasterKey, makeMasterKey } from './master-key.ts'
 
 /**
- * Returns the master key. While it is being replaced (docs/operate/secrets.md), the previous master key is part of
- * it: both can open secrets, and one of them seals.
+ * Returns the master key. While a new key replaces it (docs/operate/secrets.md), the result contains both keys: both
+ * can open secrets, and one of them seals.
  *
- * Processes receive the new key one after another, and a process without it must be able to open what the others
- * seal. So all of them seal with the previous key until the database switches. `npm run op -- rotate-master-key`
- * seals everything again in one transaction, including the server keys. When a process next reads a server key, it
+ * Processes receive the new key one after another. A process without the new key must be able to open the secrets that
+ * other processes seal. So all processes seal with the previous key until the database switches. `npm run op --
+ * rotate-master-key` seals everything again, and the server keys last. When a process then reads a server key, it
  * switches to the new key (`followSealed`).
  */
 export function makeMasterKeys(current: Uint8Array, previous: Uint8Array | null): MasterKey {

@@ -6,7 +6,7 @@ import { verifyEs256 } from './es256.ts'
 import { sha256 } from './sha256.ts'
 
 const verifySignature: VerifySignature = (key, message, signature) => {
-  if (signature.length !== SIGNATURE_BYTES) return false // needed because libsodium's binding accepts longer signatures
+  if (signature.length !== SIGNATURE_BYTES) return false // libsodium's binding accepts longer signatures.
   if (key.alg === 'EdDSA') return sodium.crypto_sign_verify_detached(signature, message, key.raw)
   return verifyEs256(key, message, signature)
 }
@@ -15,7 +15,7 @@ export const nativeProviders = { sha256, verifySignature } as const
 
 /**
  * Returns an Ed25519 signer. `seed` is the 32-byte private key of RFC 8032. `memory` says where the private key is
- * stored.
+ * stored:
  *
  * - `guarded`: locked memory between inaccessible pages, for the few keys of a deployment. Each key takes 8 KiB and 4
  *   of the 65,530 mappings of a process. A process that needs more mappings is aborted.

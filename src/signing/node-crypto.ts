@@ -4,7 +4,7 @@ import { hasLowS } from '../proof/p256-low-s.ts'
 
 /** Types of the functions of Node's crypto module that are used here. Bun and Deno have these functions too. */
 export type NodeCrypto = {
-  /** Exists since Node 20.12. */
+  /** This function exists since Node 20.12. */
   hash?(algorithm: string, data: Uint8Array, encoding: 'buffer'): Uint8Array
   createHash(algorithm: string): { update(data: Uint8Array): { digest(): Uint8Array } }
   createPublicKey(key: { key: Uint8Array; format: 'der'; type: 'spki' }): object
@@ -14,8 +14,8 @@ export type NodeCrypto = {
 type Process = { getBuiltinModule?(name: string): unknown }
 
 /**
- * Finds the module without an import, because an import would make the library unusable in browsers. Returns null
- * before Node 20.16.
+ * Returns Node's crypto module without an import, because an import would make the library unusable in browsers.
+ * Returns null before Node 20.16.
  */
 export function findNodeCrypto(): NodeCrypto | null {
   const { process } = globalThis as { process?: Process }
@@ -42,8 +42,8 @@ export function makeNodeProviders(node: NodeCrypto): ProofProviders {
 }
 
 /**
- * Returns a function that finds the key object of a public key; null: the bytes are no point of the curve, so no
- * signature can be valid.
+ * Returns a function that finds the key object of a public key. That function returns null if the bytes are no point of
+ * the curve, because no signature can then be valid.
  */
 function makeFindKeyObject(node: NodeCrypto): (key: PublicKey) => object | null {
   const known = new WeakMap<PublicKey, object | null>()

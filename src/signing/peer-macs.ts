@@ -1,6 +1,6 @@
 import { type MacKey, makeRowMac, type RowMac } from './row-mac.ts'
 
-/** A key of another ledger, as a peering of this ledger stores it. Ids are text, `kid` is hex, `spki` is base64. */
+/** A key of a peer, as a peering of this ledger stores it. Ids are text, `kid` is hex, `spki` is base64. */
 export type NamedPeerKey = {
   readonly ledger: string
   readonly peer: string
@@ -19,8 +19,8 @@ export type OpenInvitation = {
 }
 
 /**
- * Authenticates rows that make a ledger a peer, or a key a peer's key. KeyMac does the same for API keys. An
- * invitation's MAC is stored in place of the token's hash.
+ * Authenticates two kinds of rows: keys of peers, and invitations, with which a ledger becomes a peer. KeyMac does the
+ * same for API keys. An invitation's MAC is stored in place of the token's hash.
  */
 export type PeerMacs = { readonly key: RowMac<NamedPeerKey>; readonly invitation: RowMac<OpenInvitation> }
 

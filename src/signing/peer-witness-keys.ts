@@ -8,12 +8,13 @@ type Peering = { readonly ledgerId: Uuid; readonly peerId: Uuid }
 /**
  * Keys with which a ledger cosigns the checkpoints of its peers.
  *
- * Each peering has its own key, so it needs only one stored state. If a peer uses another peer's origin, it gets a
- * cosignature by its own key, which does not count for the other peer.
+ * Each peering has its own key, so that a witness stores one newest checkpoint for each key. A peer may send a
+ * checkpoint with another peer's origin. Its own peering's key then cosigns the checkpoint, and this cosignature does
+ * not count for the other peer.
  */
 export type PeerWitnessKeys = { of(peering: Peering): Signer }
 
-/** Derives the keys from the master key. So all servers have the same keys, and no key is stored. */
+/** Derives the keys from the master key. So all servers have the same keys, and the keys need not be stored. */
 export function makePeerWitnessKeys(masterKey: Pick<MasterKey, 'mac'>): PeerWitnessKeys {
   return {
     of({ ledgerId, peerId }) {

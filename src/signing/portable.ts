@@ -8,7 +8,8 @@ import { ProofError } from '../proof/error.ts'
  * Counterpart of native.ts without native modules. It is for browsers, and for auditors who want code that they can
  * read.
  *
- * It is 30 to 50 times slower than native.ts. Tests verify that both make the same bytes and refuse the same input.
+ * It is 30 to 50 times slower than native.ts. Tests verify that both modules make the same bytes and refuse the same
+ * input.
  */
 
 export type PortableHashes = {
@@ -37,9 +38,9 @@ function refuseEs256(): never {
 /**
  * Verifies Ed25519 (RFC 8032 §5.1.7) by the equation without cofactor: R and [S]B - [k]A are compared as bytes.
  *
- * noble's own verify is not used, because even with `zip215: false` it multiplies by the cofactor. It therefore
- * accepts keys and R with a component of small order, which libsodium and OpenSSL refuse. The owner of such a key
- * could make entries that one verifier accepts and another refuses.
+ * noble's own `verify` is not used, because it multiplies by the cofactor, even with `zip215: false`. It therefore
+ * accepts keys and R with a component of small order, which libsodium and OpenSSL refuse. The owner of such a key could
+ * make entries that one verifier accepts and another refuses.
  */
 function verifyEd25519(
   sha512: PortableHashes['sha512'],
@@ -58,7 +59,7 @@ function verifyEd25519(
 
 const ORDER = Point.CURVE().n
 
-/** Returns the point; null: the bytes are no point of the curve. */
+/** Returns the point. Returns null if the bytes are no point of the curve. */
 function findPoint(bytes: Uint8Array): Point | null {
   try {
     return Point.fromBytes(bytes)

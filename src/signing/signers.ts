@@ -2,12 +2,12 @@ import type { Signer } from '../proof/crypto.ts'
 import type { Uuid } from '../proof/ids.ts'
 import { toHex } from './text-of-bytes.ts'
 
-/** A ledger, and the kid (lower-case hex) that signed its entries when the caller last read it. */
+/** A ledger, and the kid (lower-case hex) of the key that signed the ledger's entries when the caller last read it. */
 export type SignedLedger = {
   readonly ledgerId: Uuid
   readonly envelopeKid: string
   /**
-   * Set after each append. `size` is the ledger's size after the newest entry of this request; null: this request has
+   * Set after each append. `size` is the ledger's size after the newest entry of this request; null if this request has
    * appended no entry.
    */
   readonly written?: { size: number | null }
@@ -22,22 +22,25 @@ type Deps = {
 }
 
 /**
- * Maximum age of a caller's knowledge about a ledger's key (KEY_CACHE_AGE_MS_MAX of src/ledgers/limits.ts), and some
- * more time to be safe.
+ * Time in ms for which #moved stores a ledger. A caller's knowledge of a ledger's key is at most KEY_CACHE_AGE_MS_MAX
+ * old (src/ledgers/limits.ts). This time is longer by a margin.
  */
 const MOVED_MS_MAX = 10_000
 
 /**
  * Finds the envelope key of the deployment that signs for a ledger.
  *
- * During a rotation, ledgers move to the new key one by one, each with an entry that says so. A server that does not
- * know this yet signs with the old key. `append_entries` then refuses the entry as stale, and `signerAfterStale`
- * reads the current key.
+ * During a rotation, ledgers move to the new key one by one. An entry in each ledger names its new key. A server that
+ * does not know this entry yet signs with the old key. `append_entries` then refuses the entry as stale, and
+ * `signerAfterStale` reads the current key.
  */
 export class Signers {
   readonly #deps: Deps
   readonly #signers = new Map<string, Signer>()
-  /** Ledgers that have moved to another key. An item stays as long as callers may still name the old key. */
+  /**
+   * Maps a ledger that has moved to another key to its new signer. A ledger stays in the map as long as callers may
+   * still use the old key.
+   */
   readonly #moved = new Map<Uuid, { signer: Promise<Signer>; atMs: number }>()
   #newest: Signer | null = null
   #loading: Promise<Signer> | null = null
@@ -57,7 +60,7 @@ export class Signers {
     return this.#newest
   }
 
-  /** Returns the ledger's signer. The result is a promise only if the key must be read. */
+  /** Returns the ledger's signer. Returns a promise only if the key must be read. */
   signerOf(ledger: SignedLedger): Signer | Promise<Signer> {
     if (this.#moved.size > 0) {
       const moved = this.#moved.get(ledger.ledgerId)
@@ -95,7 +98,7 @@ export class Signers {
 
   /**
    * Reads the keys until the key `kid` is known. Thousands of ledgers may need the new key at the same moment, so
-   * they share one read. If that read began too early, each reads once more.
+   * concurrent calls share one read. If the shared read began before the key was stored, each call reads once more.
    */
   async #loadUntilKnown(kid: string): Promise<Signer> {
     this.#loading ??= this.load().finally(() => {

@@ -1,8 +1,8 @@
 import { ProofError } from '../proof/error.ts'
 
 /**
- * The functions of src/proof/bytes.ts with Node's own means, which take a tenth of the time. Those in src/proof must
- * be portable.
+ * Counterparts of the functions in src/proof/bytes.ts. They use Node's own functions and take a tenth of the time. The
+ * functions in src/proof must be portable.
  */
 export function toHex(bytes: Uint8Array): string {
   return view(bytes).toString('hex')

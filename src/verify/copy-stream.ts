@@ -4,8 +4,8 @@ import { pipeline } from 'node:stream/promises'
 /**
  * Writes the pieces to a stream and leaves the stream open. Returns when all pieces are written.
  *
- * Errors of `pieces` are thrown unchanged. Errors of the stream are thrown through `localFault`, so that a full disk
- * is not blamed on the server that sent the pieces.
+ * Errors of `pieces` are thrown unchanged. Errors of the stream are converted by `localFault`, so that an error about a
+ * full disk does not name the server that sent the pieces.
  */
 export async function copyStream(
   pieces: AsyncIterable<Uint8Array | string>,
@@ -31,8 +31,8 @@ export async function copyStream(
 }
 
 /**
- * Returns when everything is written. Throws the stream's error. An error from before the call is checked first,
- * because after an error the stream calls no callback.
+ * Returns when everything is written. Throws the stream's error. An earlier error of the stream is checked first,
+ * because a stream calls no callback after an error.
  */
 function written(to: Writable): Promise<void> {
   return new Promise((done, fail) => {

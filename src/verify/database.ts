@@ -25,12 +25,12 @@ import { type LedgerSource, type OpenLedger, SourceError } from './source.ts'
 import { TreeCollector } from './tree-collector.ts'
 
 /**
- * Returns a ledger in its own database as a source. `ledger` is its id (`led_…`); null if the database has only one
- * ledger.
+ * Returns a ledger in its own database as a source. `ledger` is the ledger's id (`led_…`); null if the database has
+ * only one ledger.
  *
  * Reads every row of every table that is evidence or an index of evidence, in one snapshot. Rows come in the order of
- * the entries, so that only a page of them is in memory. Needs a login that may read all tables. With a server's own
- * login, idempotency keys are left out and a notice says so.
+ * the entries, so that only a page of rows is in memory. Needs a login that may read all tables. With a server's own
+ * login, idempotency keys are left out and a notice reports this.
  */
 export function database(from: DatabaseOrUrl, ledger: string | null): LedgerSource {
   const { host, pathname } = new URL(typeof from === 'string' ? from : from.url)
@@ -49,15 +49,21 @@ export function database(from: DatabaseOrUrl, ledger: string | null): LedgerSour
   }
 }
 
-/** Returns the same source on the caller's connection and transaction. Uncommitted changes are included. */
+/**
+ * Returns the source that `database` returns, but on the caller's connection and transaction. Uncommitted changes are
+ * included.
+ */
 export function databaseOf(client: LedgerSnapshot['client'], ledger: string, name: string): LedgerSource {
   const snapshot = { client, close: async () => {} }
   return { name, open: () => translated(name, () => openLedger(snapshot, ledger, name)) }
 }
 
-/** Maximum number of entries and records of batches in a ledger that counts as small. */
+/** Limit for a small ledger: the number of its entries plus the number of its batch records is below this. */
 const SMALL_MAX = 2_000
-/** Age after which a stored erased document is reported. Normally a worker removes it within seconds. */
+/**
+ * Age in ms after which an erased document that is still stored is reported. Normally a worker removes the document
+ * within seconds.
+ */
 const ERASURE_OVERDUE_MS = 10 * 60_000
 
 async function openLedger(
@@ -116,7 +122,7 @@ async function isSmall(client: LedgerSnapshot['client'], ledgerId: Uuid, size: n
   return size < SMALL_MAX && size + (await countItems(client, ledgerId)) < SMALL_MAX
 }
 
-/** Verifies the rows about other ledgers that do not belong to a single entry. */
+/** Verifies those rows about other ledgers that do not come from one single entry. */
 async function verifyPeerRows(
   reader: LedgerReader,
   { client, ledgerId, sha256 }: { client: LedgerSnapshot['client']; ledgerId: Uuid; sha256: Sha256 },
@@ -135,8 +141,9 @@ async function verifyPeerRows(
 }
 
 /**
- * Returns a notice about erased documents that are still stored. They are no fault of integrity, because the erasing
- * entry always comes before the removal, and no query shows the document. But the operator should know about them.
+ * Returns a notice about erased documents that are still stored. They are no fault of integrity: a document is always
+ * removed some time after its erasing entry, and no query shows it meanwhile. The operator should know if this takes
+ * long.
  */
 function overdueNotice(count: number): string[] {
   if (count === 0) return []

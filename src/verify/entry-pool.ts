@@ -2,13 +2,13 @@ import { Worker } from 'node:worker_threads'
 import { type EntryContext, makeRangeVerifier, type RangeResult, type RangeTask } from './verify-range.ts'
 
 /**
- * Verifies each entry on its own, many in parallel. Results may come in any order, but each promise belongs to its
- * own range.
+ * Verifies each entry separately, many of them in parallel. A range may be finished before an earlier range. `run`
+ * returns the result of its own range.
  */
 export type EntryPool = {
   /**
-   * Number of ranges to start before waiting for the first result. It is large enough to occupy every worker, and
-   * small enough to bound memory.
+   * Number of ranges to start before waiting for the first result. It is large enough to occupy every thread, and small
+   * enough to limit memory.
    */
   readonly rangesInFlightMax: number
   run(task: RangeTask): Promise<RangeResult>
@@ -17,8 +17,8 @@ export type EntryPool = {
 
 const RANGES_IN_FLIGHT_PER_WORKER = 3
 /**
- * The worker's file is next to this file, with the same ending: in the sources, and as JavaScript in the command
- * line's package.
+ * The file of the thread is next to this file and has the same ending: TypeScript in the sources, JavaScript in the
+ * command line's package.
  */
 const ENTRY_WORKER = new URL(`./entry-worker${import.meta.url.slice(-3)}`, import.meta.url)
 
@@ -37,8 +37,7 @@ async function inProcess(context: EntryContext): Promise<EntryPool> {
 }
 
 /**
- * Opens a pool that always uses other threads, even if it is only one, because the calling thread serves requests
- * meanwhile.
+ * Opens a pool that always uses other threads, even if `threads` is 1. The calling thread serves requests meanwhile.
  */
 export function openEntryThreads(context: EntryContext, threads: number): EntryPool {
   const workers = Array.from({ length: threads }, () => openWorker(context))
@@ -57,7 +56,7 @@ function openWorker(context: EntryContext) {
   const pending: { resolve: (result: RangeResult) => void; reject: (error: Error) => void }[] = []
   let failure: Error | null = null
   worker.on('message', (result: RangeResult) => pending.shift()!.resolve(result))
-  // If a worker ends, its ranges must fail. Otherwise the verification would hang, or skip these ranges.
+  // If a thread ends, its ranges must fail. Otherwise the verification would hang, or skip these ranges.
   const fail = (error: Error) => {
     failure ??= error
     for (const range of pending.splice(0)) range.reject(failure)
@@ -78,7 +77,7 @@ function openWorker(context: EntryContext) {
   }
 }
 
-/** Returns the buffers to transfer instead of copying. Each MUST belong to the task alone. */
+/** Returns the buffers that are transferred instead of copied. Each buffer MUST belong to this task alone. */
 function buffersOf({ lines, rows }: RangeTask): ArrayBuffer[] {
   const bytes = rows ? [lines, rows.columns, rows.contents] : [lines]
   return bytes.map(({ buffer }) => buffer as ArrayBuffer)

@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { threadCpuMs } from './thread-cpu.ts'
 import { type EntryContext, makeRangeVerifier, type RangeTask } from './verify-range.ts'
 
-/** Thread of the pool. It verifies each entry on its own and answers tasks in order. */
+/** Main module of a thread of the pool. The thread verifies each entry separately and answers tasks in order. */
 const port = parentPort!
 const verifyRange = await makeRangeVerifier(workerData as EntryContext)
 

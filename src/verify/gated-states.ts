@@ -6,8 +6,8 @@ import type { OnGated } from '../proof/ledger/records.ts'
 import { parseRemoteAgent } from '../proof/statement/remote-agents.ts'
 
 /**
- * Compares rows of gated records with the records that a verifier rebuilds. A row is compared at its record's last
- * entry.
+ * Compares rows of gated records with the records that a verifier rebuilds. The row of a record is compared at the
+ * record's last entry.
  *
  * Rows are read a few ranges ahead of the verifier. Only these rows are in memory.
  */
@@ -25,7 +25,9 @@ export class GatedStates {
     return this.#count
   }
 
-  /** Adds the row of a record whose last entry is at `seq`. verifyGatedRows checks that `rows` has exactly one row. */
+  /**
+   * Adds the row of a record whose last entry is at `seq`. verifyGatedRows checks that `rows` contains exactly one row.
+   */
   expect(seq: number, rows: readonly GatedColumns[]): void {
     const row = rows.find(({ lastSeq }) => lastSeq === seq)
     if (!row) return

@@ -8,7 +8,8 @@ import { TREE_ENTRIES_PER_STEP } from './limits.ts'
 import type { TreeCollector } from './tree-collector.ts'
 
 /**
- * Verifies the rows that exist once for a ledger, against its verified entries. Throws `columns_contradict_entries`.
+ * Compares the rows that exist once for a ledger with the ledger's verified entries. Throws
+ * `columns_contradict_entries`.
  */
 export function verifyLedgerRow(row: AuditedLedger, summary: LedgerSummary, tree: TreeCollector): void {
   if (row.size === null || row.size !== summary.size) {
@@ -29,16 +30,16 @@ export function verifyLedgerRow(row: AuditedLedger, summary: LedgerSummary, tree
 }
 
 /**
- * Text about entries beyond the head. It may call them signed, because at this point they were verified like all
- * others.
+ * Text about entries beyond the head. It may call these entries signed, because their signatures were verified before
+ * the head is compared.
  */
 const HEAD_BEHIND =
   'those beyond the head are signed and continue the chain: they were written while a trigger was off, and are not forged. ' +
   '`operate mend-head` includes them (docs/runbooks/integrity.md#entries-behind-the-head)'
 
 /**
- * Verifies the column `closed`. The operator sets `frozen`, `moving` and `moved` without an entry, so these are not
- * compared. `restored` needs a closure that was not acknowledged yet.
+ * Verifies the column `closed`. The value `restored` requires a closure that the operator has not acknowledged yet. The
+ * values `frozen`, `moving` and `moved` are not compared, because the operator sets them without an entry.
  */
 function verifyClosed({ closed, awaitsAcknowledgement }: AuditedLedger): void {
   const isKnown = closed === null || ['frozen', 'restored', 'moving', 'moved'].includes(closed)
@@ -50,8 +51,9 @@ function verifyClosed({ closed, awaitsAcknowledgement }: AuditedLedger): void {
 }
 
 /**
- * Verifies that the stored tree is ahead of its newest checkpoint by full steps only. A partial step is always stored
- * together with a checkpoint, so that checkpoint would be missing.
+ * Verifies that the newest checkpoint is not missing. Without a checkpoint, the stored tree grows only by full steps of
+ * TREE_ENTRIES_PER_STEP entries. Any other growth is stored together with a checkpoint. So after a growth by a partial
+ * step, there must be a checkpoint of the tree's size.
  */
 export function verifyNewestCheckpoint({ treeSize, checkpointSize }: AuditedLedger): void {
   const ahead = (treeSize ?? 0) - (checkpointSize ?? 0)
@@ -62,7 +64,7 @@ export function verifyNewestCheckpoint({ treeSize, checkpointSize }: AuditedLedg
   }
 }
 
-/** Verifies that each kid is its key's thumbprint, and that the ledger's note key exists. */
+/** Verifies that each kid is the thumbprint of its key, and that the ledger's note key exists. */
 export function verifyServerKeys(
   keys: readonly AuditedServerKey[],
   { noteKid }: AuditedLedger,

@@ -27,12 +27,11 @@ import { PeerStates } from './peer-states.ts'
 import { RangeBuilder } from './range-builder.ts'
 import { type EntryRange, SourceError } from './source.ts'
 
-/** Rows that belong to an entry. */
 type EvidenceRows = { readonly [Name in EvidenceName]: readonly EvidenceRow<Name>[] }
 
 /**
- * Reads a ledger's tables in parallel, each in the order of the entries. Returns each entry's line as in an export,
- * together with all rows that claim to come from that entry.
+ * Reads a ledger's tables in parallel, each in the order of the entries. Returns the line of each entry as in an
+ * export, together with all rows that claim to come from this entry.
  */
 export class LedgerReader {
   readonly #client: LedgerSnapshot['client']
@@ -43,7 +42,10 @@ export class LedgerReader {
   readonly #tables: LedgerTables
   readonly #onEntry: (entry: AuditedEntry) => void
   #referencesFound = 0
-  /** Rows of gated records of a whole ledger. The code that rebuilds the records MUST compare them with these rows. */
+  /**
+   * Rows of all gated records, if the whole ledger is read. The code that rebuilds the records MUST compare them with
+   * these rows.
+   */
   readonly gatedStates: GatedStates
   readonly peerStandings = new PeerStates()
 
@@ -52,8 +54,8 @@ export class LedgerReader {
     ledgerId: Uuid,
     row: AuditedLedger,
     /**
-     * `range`: reads only these entries, and no checkpoints. `onEntry` is called for each entry when it is read,
-     * before it is verified.
+     * `range`: the entries to read; checkpoints are then left out. If it is absent, the whole ledger is read. `onEntry`
+     * is called for each entry before the entry is verified.
      */
     options: {
       sha256: Sha256
@@ -108,7 +110,7 @@ export class LedgerReader {
     )
     const contents = chunks.map(({ content }) => content)
     range.add({ line, columns, contents, notes: await this.#notesOf(seq), progress: seq + 1 })
-    // Called only here, because the entry is now in a range and will be verified.
+    // The callback is called last, because only an entry that was added to a range will be verified.
     this.#onEntry(entry)
   }
 
@@ -149,8 +151,8 @@ export class LedgerReader {
   }
 
   /**
-   * Compares the tables' row counts with the rows that all records have together. An additional row could make a
-   * search find a record that it should not find.
+   * Compares the number of rows in each table with the number of rows that all records need. An additional row could
+   * make a search find a record that does not match.
    */
   async #verifyCounts(): Promise<void> {
     const found = {
@@ -183,7 +185,7 @@ function needsZstd(): SourceError {
   )
 }
 
-/** Throws for an unknown name, because a document with such a name could never be shown. */
+/** Returns the document. Throws if the document's name is unknown, because such a document could never be shown. */
 function asNamed(row: AuditedDocument): EntryDocumentRow {
   const { document } = row
   if (document === 'evidence' || document === 'values' || document === 'reason') return { ...row, document }
@@ -191,8 +193,8 @@ function asNamed(row: AuditedDocument): EntryDocumentRow {
 }
 
 /**
- * Verifies that the row has the same values as its note. LedgerVerifier verifies the note's signature and compares
- * the note with the tree.
+ * Verifies that the row has the same values as its note. LedgerVerifier verifies the note's signature and compares the
+ * note with the tree.
  */
 function verifyCheckpointRow(row: AuditedCheckpoint): void {
   const { size, root, chain } = parseCheckpoint(row.note).checkpoint

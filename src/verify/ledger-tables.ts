@@ -18,7 +18,7 @@ import { ProofError } from '../proof/error.ts'
 import type { Uuid } from '../proof/ids.ts'
 import { OrderedRows } from './ordered-rows.ts'
 
-/** Number of entries whose envelopes may be in memory together. They take at most 8 MiB. */
+/** Maximum number of entries whose envelopes are in memory at the same time. These envelopes take at most 8 MiB. */
 const SHORT_RANGE_ENTRIES = 256
 
 type EvidenceRows = { readonly [Name in EvidenceName]: OrderedRows<EvidenceRow<Name>> }
@@ -26,7 +26,10 @@ type EvidenceRows = { readonly [Name in EvidenceName]: OrderedRows<EvidenceRow<N
 /** A ledger's entries, and the rows of every other table in the order of their entries. */
 export type LedgerTables = ReturnType<typeof openTables>
 
-/** Opens the tables. `range`: only these entries, and no checkpoints; null: the whole ledger. */
+/**
+ * Opens the tables. `range`: the entries to read; checkpoints are then left out. If it is null, the whole ledger is
+ * read.
+ */
 export function openTables(
   { client }: Pick<LedgerSnapshot, 'client'>,
   ledgerId: Uuid,
@@ -87,10 +90,8 @@ export function openTables(
 }
 
 /**
- * Yields entries. Throws if a seq occurs twice.
- *
- * It throws before the first of the two entries is yielded, because a reader that finds what it wants in the first
- * would not request the second.
+ * Yields the entries. If a seq occurs twice, throws before it yields the first of the two entries. A reader that needs
+ * only the first entry would otherwise not notice the second.
  */
 async function* ascending(entries: AsyncIterable<AuditedEntry>): AsyncGenerator<AuditedEntry> {
   let previous: AuditedEntry | null = null
@@ -102,7 +103,9 @@ async function* ascending(entries: AsyncIterable<AuditedEntry>): AsyncGenerator<
   if (previous) yield previous
 }
 
-/** Yields the same rows. If the archive has lost or changed their content, throws ProofError `archive_object`. */
+/**
+ * Yields the rows unchanged. If the archive has lost or changed the rows' content, throws ProofError `archive_object`.
+ */
 async function* withArchiveFaults<T>(rows: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* rows
@@ -114,10 +117,7 @@ async function* withArchiveFaults<T>(rows: AsyncIterable<T>): AsyncGenerator<T> 
 
 async function* none(): AsyncGenerator<never> {}
 
-/**
- * Adds to each checkpoint the seq of the last entry that it covers, because the checkpoint is compared after that
- * entry.
- */
+/** Adds to each checkpoint the seq of the last entry that it covers. A checkpoint is compared after this entry. */
 async function* withLastSeq(
   rows: AsyncIterable<AuditedCheckpoint>,
 ): AsyncGenerator<AuditedCheckpoint & { seq: number }> {

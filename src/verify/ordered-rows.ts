@@ -1,7 +1,7 @@
 import { contradiction } from '../db/evidence/contradiction.ts'
 import type { ProofError } from '../proof/error.ts'
 
-/** Rows of one table, read in the order of their entries. */
+/** Reads the rows of one table in the order of their entries. */
 export class OrderedRows<T extends { seq: number }> {
   readonly #table: string
   readonly #rows: AsyncIterator<T>
@@ -14,15 +14,16 @@ export class OrderedRows<T extends { seq: number }> {
   }
 
   /**
-   * Returns true if the entry at `seq` certainly has no rows. Returns false if this cannot be known without waiting.
+   * Returns true if the entry at `seq` certainly has no rows. Returns false if the next row was not read yet or may
+   * belong to the entry.
    */
   isBehind(seq: number): boolean {
     return this.#started && (this.#next === null || this.#next.seq > seq)
   }
 
   /**
-   * Returns the rows of the entry at `seq`. Throws if a row of an earlier entry was not taken, because no entry
-   * explains that row.
+   * Returns the rows of the entry at `seq`. Throws if there is a row of an earlier entry that was not taken, because no
+   * entry explains that row.
    */
   async take(seq: number): Promise<T[]> {
     if (!this.#started) await this.#advance()

@@ -3,16 +3,17 @@ import type { EntryStep } from '../proof/entry/entry-step.ts'
 import { ID_BYTES } from '../proof/ids.ts'
 
 /**
- * Steps in the form in which a worker thread returns them. All their bytes are in two buffers, which are transferred
- * and not copied.
+ * Steps in the form in which another thread returns them. All bytes of the steps are in two buffers, which are
+ * transferred and not copied.
  *
- * Cloning small Uint8Arrays in each object would take longer than computing the chain's hashes.
+ * Without the two buffers, small Uint8Arrays in each object would be cloned. This would take longer than computing the
+ * chain's hashes.
  */
 export type PackedSteps = {
   readonly steps: readonly PackedStep[]
-  /** Bytes of all steps. For each step: leaf (32), chain (32), and 16 bytes for each record. */
+  /** Bytes of all steps. Each step has its leaf (32), its chain (32), and 16 bytes for each record. */
   readonly bytes: Uint8Array<ArrayBuffer>
-  /** One word for each record. */
+  /** One word for each record: the first word of its document's digest. */
   readonly words: Uint32Array<ArrayBuffer>
 }
 

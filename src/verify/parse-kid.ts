@@ -32,8 +32,8 @@ function parseTime(text: string): number {
 }
 
 /**
- * Parses `--compromised KID[=TIME]`. Throws SourceError for malformed text, because ignoring it would mean that the
- * key's entries are trusted.
+ * Parses `--compromised KID[=TIME]`. Throws SourceError for malformed text. If malformed text were ignored, the key's
+ * entries would be trusted.
  */
 export function parseCompromised(texts: readonly string[] = []): CompromisedKeys {
   return new Map(

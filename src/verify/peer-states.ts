@@ -9,7 +9,7 @@ import type { OnOffer } from '../proof/ledger/offers.ts'
 import type { OnRemote } from '../proof/ledger/peers.ts'
 
 /**
- * Compares rows about other ledgers with the state that a verifier rebuilds, as GatedStates does for records of this
+ * Compares rows about other ledgers with the state that a verifier rebuilds. GatedStates does this for records of this
  * ledger.
  *
  * The row of an offer stays in memory until the offer's answer is received.
@@ -20,12 +20,11 @@ export class PeerStates {
   #records = 0
   #shares = 0
 
-  /** Number of rows that each table must have, by table. */
+  /** Maps a table's name to the number of rows that it must have. */
   get counts() {
     return { remote_records: this.#records, shared_records: this.#shares }
   }
 
-  /** Adds the rows that belong to the entry at `seq`. */
   expect(
     seq: number,
     { received, offers, shares }: Pick<EntryColumns, 'received' | 'offers' | 'shares'>,
@@ -70,7 +69,7 @@ export class PeerStates {
   }
 }
 
-/** Returns the canonical form; null: the text is not JSON. */
+/** Returns the canonical form of the JSON. Returns null if the text is not JSON. */
 function canonicalJson(text: string): string | null {
   try {
     return canonicalize(JSON.parse(text) as JsonValue)

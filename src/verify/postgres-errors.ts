@@ -3,7 +3,7 @@ import { ApiError } from '../errors.ts'
 import { ProofError } from '../proof/error.ts'
 import { SourceError } from './source.ts'
 
-/** Yields `rows`. An error of Postgres or the network becomes a SourceError, as in `translated`. */
+/** Yields `rows`. Turns an error of Postgres or the network into a SourceError, like `translated`. */
 export async function* translatedRows<T>(name: string, rows: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* rows
@@ -12,7 +12,7 @@ export async function* translatedRows<T>(name: string, rows: AsyncIterable<T>): 
   }
 }
 
-/** Runs `work`. An error of Postgres or the network becomes a SourceError that names the database. */
+/** Runs `work`. Turns an error of Postgres or the network into a SourceError that names the database. */
 export async function translated<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -22,8 +22,8 @@ export async function translated<T>(name: string, work: () => Promise<T>): Promi
 }
 
 /**
- * Translates an error of Postgres or the network into a text that says what the user can do. The text never shows the
- * URL's password.
+ * Returns a SourceError for an error of Postgres or the network. Its text says what the user can do, and never shows
+ * the URL's password. Returns other errors unchanged.
  */
 function translate(name: string, error: unknown): unknown {
   if (error instanceof ProofError || error instanceof SourceError) return error

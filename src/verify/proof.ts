@@ -9,7 +9,7 @@ import { quoted } from '../proof/quoted.ts'
 import type { WitnessPolicy } from '../proof/tree/cosignature.ts'
 import { loadProviders } from './providers.ts'
 
-/** Contents of the files, and what the user knows from other sources. */
+/** Contents of the files to verify, and facts that the user knows from other sources. */
 type ProofInput = {
   readonly proof: Uint8Array
   readonly record: Uint8Array | null
@@ -31,7 +31,7 @@ type ProofFailure = {
   readonly notices: readonly string[]
 }
 
-/** Verifies a proof. A fault of the proof is a finding, not an error. */
+/** Verifies a proof. A fault of the proof becomes a finding and is not thrown. */
 export async function checkProof(input: ProofInput): Promise<ProofReport> {
   const { notice, ...providers } = await loadProviders()
   const notices = notice === null ? [] : [notice]
@@ -52,8 +52,8 @@ export async function checkProof(input: ProofInput): Promise<ProofReport> {
 }
 
 /**
- * Applies `--strict`: a finding that rests only on the proof's own claims becomes a failure. If witnesses are given,
- * they vouch for the checkpoint.
+ * Applies `--strict`: a finding that rests only on the proof's own claims becomes a failure. With a witness policy, the
+ * checkpoint needs enough cosignatures of these witnesses. The user then need not supply a checkpoint.
  */
 export function applyStrictToProof(report: ProofReport, witnesses?: WitnessPolicy): ProofReport {
   if (!report.ok) return report
@@ -75,7 +75,7 @@ export function applyStrictToProof(report: ProofReport, witnesses?: WitnessPolic
   return report
 }
 
-/** Formats the last line of the output (docs/reference/cli.md). Its format is stable, because scripts parse it. */
+/** Returns the last line of the output (docs/reference/cli.md). Its format is stable, because scripts parse it. */
 export function formatProofReport(report: ProofReport): string {
   if (!report.ok) return `PROOF_FAILED code=${report.code} reason=${quoted(report.reason)}`
   const { ledger, seq, kind, subject, recordedAt, keys, noteKey, checkpoint, covered, treeSize } = report

@@ -2,7 +2,7 @@ import * as crypto from 'node:crypto'
 import type { ProofProviders } from '../proof/crypto.ts'
 import { makeNodeProviders, type NodeCrypto } from '../signing/node-crypto.ts'
 
-/** Hash and signature functions. `notice` is a message for the user; null: none is needed. */
+/** Hash and signature functions. `notice`: message for the user; null if no message is needed. */
 type LoadedProviders = ProofProviders & { readonly notice: string | null }
 
 type Native = { readonly nativeProviders: ProofProviders }

@@ -2,14 +2,14 @@ import type { EntryColumns } from '../db/evidence/tables.ts'
 import { concat } from '../proof/bytes.ts'
 import type { EntryRange } from './source.ts'
 
-/** Maximum size of a range in bytes of lines and chunks. RANGE_ENTRIES is its maximum number of entries. */
+/** Maximum size of a range, in bytes of lines and chunks. RANGE_ENTRIES is the maximum number of entries. */
 const RANGE_BYTES = 256 * 1024
 const RANGE_ENTRIES = 512
 
 type Line = {
   readonly line: string
   readonly columns: EntryColumns
-  /** Contents of `columns.chunks`. */
+  /** Contents of the chunks in `columns.chunks`. */
   readonly contents: readonly Uint8Array[]
   /** Notes of the checkpoints that end with this entry. */
   readonly notes: readonly string[]

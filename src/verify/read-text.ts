@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { SourceError } from './source.ts'
 
-/** Limit for a PEM file of a key, which has a few hundred bytes. */
+/** Maximum size of a key's PEM file in bytes. Such a file usually has a few hundred bytes. */
 export const PEM_BYTES_MAX = 16 * 1024
 
 export async function readText(path: string, bytesMax: number): Promise<string> {
@@ -11,8 +11,8 @@ export async function readText(path: string, bytesMax: number): Promise<string> 
 /**
  * Reads a small file. Throws SourceError.
  *
- * Reads at most `bytesMax` + 1 bytes, so that a file without an end cannot fill the memory. The extra byte makes the
- * parser refuse a file that is too long.
+ * Reads at most `bytesMax` + 1 bytes, so that an endless file cannot fill the memory. Because of the extra byte, the
+ * parser refuses a file that is too long.
  */
 export async function readBytes(path: string, bytesMax: number): Promise<Buffer> {
   const pieces: Buffer[] = []

@@ -10,20 +10,22 @@ import { type VerifyOptions, verifyLedger } from './verify-ledger.ts'
 
 type ReconcileOptions = Pick<VerifyOptions, 'pinned' | 'threads' | 'onProgress' | 'compromised'> & {
   /**
-   * Kids of first envelope keys that the user knows from elsewhere. Each MUST be the first key of one of the two
-   * ledgers.
+   * Kids of envelope keys that the user knows from other sources. Each kid MUST be the kid of the first key of one of
+   * the two ledgers.
    */
   readonly kids: readonly string[]
-  /** Checkpoint notes from outside, of either ledger. */
+  /** Checkpoint notes of either ledger that the user has from other sources. */
   readonly checkpoints: readonly string[]
   /**
-   * Refuses findings that rest on a ledger's own claims. Also refuses an export that received an entry from beyond
-   * the end of the other export.
+   * True if findings that rest only on a ledger's own claims are failures. It is then a failure too if a ledger has
+   * received an entry that the other ledger's export does not contain, because the export ends before this entry.
    */
   readonly strict: boolean
 }
 
-/** Why the ledgers do not reconcile. `seq` is an entry of `ledger`; null: the failure concerns no single entry. */
+/**
+ * Reason why the ledgers do not reconcile. `seq` is an entry of `ledger`; null if the failure concerns no single entry.
+ */
 type ReconcileFailure = {
   readonly code: string
   readonly ledger: string | null
@@ -31,11 +33,13 @@ type ReconcileFailure = {
   readonly reason: string
 }
 
-/** Findings about each ledger and about both. `counts` is null if a ledger could not be verified. */
+/**
+ * Findings about each of the two ledgers and about their exchange. `counts` is null if a ledger could not be verified.
+ */
 type ReconcileReport = {
   readonly ok: boolean
   readonly counts: ReconcileCounts | null
-  /** The trust in the keys of the two ledgers. It is the weaker of the two. */
+  /** Trust in the keys of the two ledgers: the lower trust of the two. */
   readonly keys: KeyTrust
   readonly failure: ReconcileFailure | null
   /** Reports of the verified ledgers, in the order of the sources. */
@@ -46,9 +50,9 @@ type Pair<T> = readonly [T, T]
 type OpenedSide = { readonly opened: OpenLedger; readonly sharedLater: ReadonlySet<string> }
 
 /**
- * Verifies two ledgers, one after the other, and compares what each claims to have exchanged with the other
- * (docs/formats/federation.md). Throws SourceError if a source cannot be read, or if both sources are the same
- * ledger.
+ * Verifies two ledgers, one after the other. Then compares the entries that each ledger claims to have exchanged with
+ * the other (docs/formats/federation.md). Throws SourceError if a source cannot be read, or if both sources are the
+ * same ledger.
  */
 export async function reconcileLedgers(
   sources: Pair<LedgerSource>,
@@ -66,7 +70,8 @@ export async function reconcileLedgers(
 }
 
 /**
- * Opens a source and finds the records that it shares later. Returns a ProofError instead of throwing it.
+ * Opens a source and finds the records that the ledger shared after their creation. Returns a ProofError instead of
+ * throwing it.
  *
  * The source is opened only once, because standard input cannot be opened again.
  */
@@ -114,8 +119,8 @@ async function verifyBoth(
     })
     exchanges.push(exchange)
     ledgers.push(report)
-    // `documents` is set to 'all', so that withheld documents are no failure here: the comparison covers signed
-    // contents only, and an auditor without access to documents can make it too.
+    // `documents` is set to 'all', so that withheld documents are no failure here. The comparison covers signed
+    // contents only, so an auditor without access to documents can compare the ledgers too.
     const { failure, ledger } = options.strict ? applyStrict({ ...report, documents: 'all' }) : report
     if (failure)
       return refused({ ...failure, ledger, reason: `${report.source}: ${failure.reason}` }, ledgers)
@@ -157,7 +162,10 @@ async function verifySide(
   }
 }
 
-/** Returns whether a note is of the ledger. The first line of a note is its origin, which ends with the ledger's id. */
+/**
+ * Returns whether a note belongs to the ledger. The first line of a note is its origin, which ends with the ledger's
+ * id.
+ */
 function isOf(note: string, ledger: string): boolean {
   return note.slice(0, note.indexOf('\n')).endsWith(`/${ledger}`)
 }
@@ -195,7 +203,7 @@ function weaker(ledgers: readonly VerifyReport[]): KeyTrust {
   return TRUST.find((trust) => ledgers.some(({ keys }) => keys === trust))!
 }
 
-/** Formats the last line of the output (docs/reference/cli.md). Its format is stable, because scripts parse it. */
+/** Returns the last line of the output (docs/reference/cli.md). Its format is stable, because scripts parse it. */
 export function formatReconciliation({ counts, failure, keys }: ReconcileReport): string {
   if (failure) {
     const { ledger, seq, code, reason } = failure

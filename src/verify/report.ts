@@ -14,10 +14,10 @@ export function outcomeOf(failure: VerifyFailure | null): Outcome {
 
 type Findings = LedgerFindings & { readonly source: string; readonly notices: readonly string[] }
 
-/** A finding that makes the verification fail. `seq` is null if it concerns the whole ledger. */
+/** A finding that makes the verification fail. `seq` is null if the finding concerns the whole ledger. */
 export type VerifyFailure = { readonly seq: number | null; readonly code: string; readonly reason: string }
 
-/** Formats the last line of the output (docs/reference/cli.md). Its format is stable, because scripts parse it. */
+/** Returns the last line of the output (docs/reference/cli.md). Its format is stable, because scripts parse it. */
 export function formatReport(report: VerifyReport): string {
   const { failure } = report
   if (failure) {
@@ -40,8 +40,8 @@ export function formatReport(report: VerifyReport): string {
 }
 
 /**
- * Applies `--strict`: a finding that rests only on the ledger's own claims becomes a failure. If witnesses are given,
- * they vouch for the ledger's checkpoints.
+ * Applies `--strict`: a finding that rests only on the ledger's own claims becomes a failure. With a witness policy, a
+ * checkpoint needs enough cosignatures of these witnesses. The user then need not supply a checkpoint.
  */
 export function applyStrict(report: VerifyReport): VerifyReport {
   return { ...report, ...outcomeOf(report.failure ?? strictFailure(report)) }

@@ -9,8 +9,9 @@ const KIND = Buffer.from('"record-shared"')
 const NEWLINE = 0x0a
 
 /**
- * Finds the records that any `record-shared` entry names, without verifying the entries. LedgerExchange needs them in
- * advance to know which entries to store, and to detect shares that this function missed.
+ * Returns the records that any `record-shared` entry names, without verifying the entries. LedgerExchange needs these
+ * records in advance, so that it knows which entries to store. If this function misses a record, LedgerExchange detects
+ * this.
  */
 export async function findSharedLater(opened: OpenLedger): Promise<Set<string>> {
   const records = new Set<string>()
@@ -27,8 +28,8 @@ export async function findSharedLater(opened: OpenLedger): Promise<Set<string>> 
 }
 
 /**
- * Returns the record that the line shares; null: the line shares no record. A malformed line is ignored here, because
- * the verification refuses it.
+ * Returns the record that the line shares. Returns null if the line shares no record. A malformed line is ignored here,
+ * because the verification refuses it.
  */
 function recordOf(line: Uint8Array): string | null {
   try {

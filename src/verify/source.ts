@@ -11,8 +11,8 @@ import type { RangeRows } from './verify-range.ts'
 /**
  * Source of a ledger for verification: an export (from a file, stdin or a running server) or a database.
  *
- * A source MUST return every entry that it has, in order of seq. It MUST NOT judge the entries, because the source is
- * what is verified. It throws `SourceError` only if it cannot read on.
+ * A source MUST return all its entries, in order of seq. A source MUST NOT judge the entries, because the source is
+ * what is verified. It throws `SourceError` only if it cannot continue to read.
  */
 export type LedgerSource = {
   /** Name for messages: a file name, or a URL without secrets. */
@@ -21,18 +21,22 @@ export type LedgerSource = {
 }
 
 export type OpenLedger = {
-  /** The ledger id (`led_…`) that the source claims. The ledger is the one that the chain's first entry names. */
+  /**
+   * Id of the ledger (`led_…`) that the source claims to have. Only the chain's first entry proves which ledger it is.
+   */
   readonly ledger: string
   /**
-   * Envelope keys. They need not be trusted: a kid is the thumbprint of its key, so a false key is detected, and the
-   * chain determines which kid may sign when.
+   * Envelope keys. They need not be trusted. A kid is the thumbprint of its key, so a false key is detected. The chain
+   * determines which kid may sign when.
    */
   readonly keys: readonly KeyHint[]
-  /** Sum of all `EntryRange.progress`. Used only to show progress. */
+  /** Sum of the `progress` of all ranges. Used only to show progress. */
   readonly total: number
   /** True if the ledger is so small that starting threads (about 100 ms each) would take longer than they save. */
   readonly isSmall: boolean
-  /** Which documents the source has. Default: 'all'. A source that withholds documents MUST say so in `notices`. */
+  /**
+   * Says which documents the source has. Default: 'all'. A source that withholds documents MUST say so in `notices`.
+   */
   readonly documents?: DocumentsShown
   /**
    * Notices for the user, for example about content that could not be verified. They are read after the verification.
@@ -40,47 +44,49 @@ export type OpenLedger = {
   readonly notices?: readonly string[]
   /** Yields the entries. Throws ProofError if the source contradicts itself at its current position. */
   ranges(): AsyncIterable<EntryRange>
-  /** Receives what the verification finds, in order, while the ledger is verified. */
+  /** Receives the results of the verification in order, while the ledger is verified. */
   readonly observer?: LedgerObserver
-  /** Whether ranges have database rows. Default: false. */
+  /** True if ranges have database rows. Default: false. */
   readonly hasRows?: boolean
   close(): Promise<void>
 }
 
-/** Compares content that a source has besides entries with the verified entries. */
+/** Compares further content of a source with the verified entries. */
 type LedgerObserver = {
   /** Called for each perfect subtree of the Merkle tree when it is complete. */
   node(level: number, index: number, hash: Uint8Array): void
-  /** Called for each event of a gated record, with the state after it. Throws ProofError. */
+  /** Called for each event of a gated record, with the state after the event. Throws ProofError. */
   readonly gated: OnGated
-  /** Called for each received event of another ledger's record, with the state after it. Throws ProofError. */
+  /** Called for each received event of another ledger's record, with the state after the event. Throws ProofError. */
   readonly remote: OnRemote
   /** Called for each answered offer. Throws ProofError. */
   readonly offer: OnOffer
-  /** Called for each erasure, with its time and whether the document is still stored. */
+  /** Called for each erasure, with its time. `isStored`: true if the document is still stored. */
   erasure(atMs: number, isStored: boolean): void
-  /** Called for each verified entry, with the tree after it. */
+  /** Called for each verified entry, with the tree's frontier after the entry. */
   appended(step: EntryStep, frontier: Frontier): void
   /** Called after the last entry. Throws ProofError. */
   finish(summary: LedgerSummary, peerings: Iterable<PeeringState>): Promise<void>
 }
 
-/** A range of entries, in order, as whole lines of an export (docs/formats/export.md). */
+/** A range of consecutive entries, as whole lines of an export (docs/formats/export.md). */
 export type EntryRange = {
   readonly lines: Uint8Array
-  /** The ledger's own checkpoint notes, ascending by size. Each is compared when the verification reaches its size. */
+  /**
+   * The ledger's own checkpoint notes, ascending by size. Each note is compared when the verification reaches its size.
+   */
   readonly checkpoints: readonly string[]
-  /** Database rows, which are compared with the statements. */
+  /** Database rows that are compared with the statements; null if the source has none. */
   readonly rows: RangeRows | null
-  /** Share of `OpenLedger.total` that is done after this range. */
+  /** Part of `OpenLedger.total` that is done after this range. */
   readonly progress: number
 }
 
 type SourceErrorKind = 'usage' | 'unavailable' | 'io' | 'denied' | 'not_a_ledger'
 
 /**
- * Thrown if reading failed. This says nothing about the ledger's integrity. The message is for the user and contains
- * no secrets.
+ * Thrown if reading failed. Such an error does not prove a fault of the ledger. The message is for the user and
+ * contains no secrets.
  */
 export class SourceError extends Error {
   readonly kind: SourceErrorKind
@@ -92,7 +98,7 @@ export class SourceError extends Error {
   }
 }
 
-/** Returns a URL without user name, password and query, which may be secret. */
+/** Returns a URL without user name, password and query, because these may be secret. */
 export function displayUrl(url: string): string {
   const { origin, pathname } = new URL(url)
   return origin + (pathname === '/' ? '' : pathname)

@@ -14,9 +14,9 @@ export type SpoolOptions = {
 }
 
 /**
- * Returns a streamed export as a source. While it is verified, it is stored in a file of the temporary directory
- * (TMPDIR). The file is needed because the checkpoint is in the last line, and must be known before the entries that
- * it covers.
+ * Returns a streamed export as a source. During verification, the export is stored in a file of the temporary directory
+ * (TMPDIR). The file is needed because the checkpoint is in the last line, and must be known before the entries that it
+ * covers.
  */
 export function spooledExport(
   name: string,
@@ -47,7 +47,7 @@ async function spool(stream: AsyncIterable<Uint8Array>, to: Spool): Promise<void
   const { name, path } = to
   const { bavail, bsize } = await local(() => statfs(tmpdir()))
   const freeBytes = bavail * bsize * EXPORT_SPOOL_SHARE_OF_FREE_MAX
-  // Mode 0600, because an export contains documents.
+  // The mode is 0600, because an export contains documents.
   const file = await local(() => open(path, 'wx', 0o600))
   const written = file.createWriteStream({ autoClose: false })
   try {
@@ -56,15 +56,15 @@ async function spool(stream: AsyncIterable<Uint8Array>, to: Spool): Promise<void
       error.code === 'ENOSPC' ? noSpace(name) : localFault(error),
     )
   } finally {
-    // A failed stream must be destroyed, because it would prevent the file from closing.
+    // A failed stream must be destroyed, because otherwise the file would not close.
     written.destroy()
     await file.close()
   }
 }
 
 /**
- * Yields the stream and throws SourceError at a limit, so that an endless answer is cut off. Also throws SourceError
- * for errors of the stream.
+ * Yields the pieces of the stream. Throws SourceError at a limit, so that an endless answer is ended. Also throws
+ * SourceError for errors of the stream.
  */
 async function* bounded(
   stream: AsyncIterable<Uint8Array>,

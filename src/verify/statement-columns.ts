@@ -6,10 +6,11 @@ import { toHex } from '../proof/bytes.ts'
 import type { EntryStep } from '../proof/entry/entry-step.ts'
 
 /**
- * Verifies the rows of a registered statement: its own row, and the row that searches use.
- *
- * Id, author and time are those of the next entry, whose own row is compared with its statement. Throws
+ * Verifies the rows of a registered statement: its own row, and the row that searches use. Throws
  * `columns_contradict_entries`.
+ *
+ * Id, author and time of the statement are columns that its envelope does not contain. They must equal those of the
+ * next entry, which registers the statement. The columns of the next entry are verified like those of every entry.
  */
 export function verifyStatementColumns({ leaf, registered }: EntryStep, columns: EntryColumns): void {
   const { registration, subjectId, actorId, keyId, recordedAtUs, statements, hasSigner, ...others } = columns

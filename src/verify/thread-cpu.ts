@@ -1,6 +1,6 @@
 /**
- * Returns this thread's CPU time so far in ms; 0 if Node does not report it. The command line also runs on Node 20,
- * which does not.
+ * Returns this thread's CPU time so far in ms. Returns 0 if Node does not report it, for example Node 20, which the
+ * command line supports.
  */
 export function threadCpuMs(): number {
   const { threadCpuUsage } = process as { threadCpuUsage?: () => { user: number; system: number } }

@@ -9,13 +9,13 @@ type Level = { readonly tiles: string[]; growing: Uint8Array[] }
  * Computes the hash tiles that a database must contain for a tree of `treeSize` entries, while the ledger is verified
  * (migrations/0006-checkpoints-and-audits.sql).
  *
- * It stores one hash for each full tile, which is 1.3 MB for ten million entries.
+ * Stores one hash for each full tile. These hashes take 1.3 MB for ten million entries.
  */
 export class TreeCollector {
   readonly #sha256: Sha256
   readonly #treeSize: number
   readonly #levels: Level[] = []
-  /** The packed frontier at `treeSize`; null until the ledger reaches that size. */
+  /** Packed frontier of the tree at `treeSize`; null until the ledger reaches this size. */
   frontier: Uint8Array | null = null
 
   constructor(sha256: Sha256, treeSize: number) {
@@ -31,7 +31,7 @@ export class TreeCollector {
     }
   }
 
-  /** Adds an entry's leaf. `frontier` is the frontier after the entry. */
+  /** Adds an entry's leaf. `frontier`: the tree's frontier after the entry. */
   leaf(leaf: Uint8Array, frontier: Frontier): void {
     if (frontier.size <= this.#treeSize) this.#add(0, leaf)
     if (frontier.size === this.#treeSize) this.frontier = concat(frontier.hashes)
@@ -47,7 +47,7 @@ export class TreeCollector {
     }
   }
 
-  /** Throws unless `tiles` are exactly the tiles of the tree. They must be ordered by level and index. */
+  /** Throws unless `tiles` are exactly the tiles of the tree. `tiles` must be ordered by level and index. */
   async verifyTiles(
     tiles: AsyncIterable<{ level: number; tileIndex: number; hashes: Uint8Array }>,
   ): Promise<void> {
@@ -65,8 +65,8 @@ export class TreeCollector {
   }
 
   /**
-   * Yields the expected tiles. A tile of leaves is stored only when it is full. Tiles of higher levels are stored
-   * hash by hash.
+   * Yields the expected tiles. A tile of leaves is stored only when it is full. Tiles of higher levels are stored with
+   * each new hash.
    */
   *#expected(): Generator<{ name: string; digest: string }> {
     for (const [level, { tiles, growing }] of this.#levels.entries()) {

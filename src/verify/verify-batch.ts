@@ -26,14 +26,14 @@ import type { ParsedStatement } from '../proof/statement/statement.ts'
 import { toHex } from '../signing/text-of-bytes.ts'
 
 /**
- * Verifies a batch's entry with the rows that store its records (docs/formats/chunks.md). These rows replace the
- * items and documents of the entry's line.
+ * Verifies a batch's entry with the rows that store its records (docs/formats/chunks.md). These rows replace the items
+ * and documents of the entry's line.
  *
- * Digests are computed from the stored bytes. If the bytes lead to the signed root, they are the signed bytes, so no
- * JSON needs parsing.
+ * Digests are computed from the stored bytes. If the stored bytes lead to the signed root, they are the signed bytes.
+ * So no JSON has to be parsed.
  *
- * `contents` has the concatenated contents of the rows. Throws ProofError, whatever the rows contain. A full batch
- * has at most 160 MiB when decompressed, so chunks are processed one by one.
+ * `contents`: the concatenated contents of the rows. Throws ProofError for every fault of the rows. A full batch has at
+ * most 160 MiB when decompressed, so chunks are processed one by one.
  */
 export function verifyStoredBatch(
   line: EntryLine,
@@ -61,8 +61,8 @@ export function verifyStoredBatch(
 }
 
 /**
- * Verifies that the number of rows and of their records follows from the signed number of records. The line must have
- * neither documents nor a received entry.
+ * Verifies that the number of rows, and of records in each row, follows from the signed number of records. The line
+ * must have neither documents nor a received entry.
  */
 function verifyRows(line: EntryLine, rows: readonly ChunkColumns[], { predicate }: ParsedStatement): void {
   if (line.documents.length > 0 || line.received !== undefined)
@@ -97,8 +97,9 @@ function verifyKeys(
 }
 
 /**
- * Returns whether a key is the label of the person whom a record of the chunk is about. The record must exist and not
- * be erased. Such labels are not compared further, because they are unsigned, as metadata is.
+ * Returns whether a key of a chunk is the label of a person whom a record of the chunk is about. The key names the
+ * record, which must exist and not be erased. The label itself is not compared, because labels are unsigned, like
+ * metadata.
  */
 function isOfPerson(key: string, records: readonly ChunkRecord[]): boolean {
   if (key.length !== PERSON_KEY_HEX || !key.startsWith(PERSON_KEY_START)) return false
@@ -109,7 +110,9 @@ function isOfPerson(key: string, records: readonly ChunkRecord[]): boolean {
 const PERSON_KEY_START = '53'
 const PERSON_KEY_HEX = 36
 
-/** Collects the facts about the records that the verification of the entry needs: 84 bytes for each record. */
+/**
+ * Collects the facts about the records that the verification of the entry needs. They take 84 bytes for each record.
+ */
 class BatchFacts {
   readonly actor: Uuid
   readonly leaves: Uint8Array[] = []
@@ -143,7 +146,7 @@ class BatchFacts {
     }
   }
 
-  /** Adds the next chunk. Throws `batch_item` if no valid item could describe one of its records. */
+  /** Adds the records of the next chunk. Throws `batch_item` for a record that no valid item could describe. */
   add({ erasedSeq }: ChunkColumns, records: readonly ChunkRecord[]): void {
     const erasedBefore = this.#erased.length
     for (const record of records) this.#addRecord(record)
@@ -196,9 +199,7 @@ class BatchFacts {
   }
 }
 
-/**
- * Throws unless the bytes are valid references. They are checked because searches find the record by each reference.
- */
+/** Throws if the bytes are not valid references. Searches find the record by its references. */
 function verifyReferences(bytes: Uint8Array): void {
   try {
     if (isReferences(JSON.parse(Buffer.from(bytes).toString('utf8')))) return
@@ -206,7 +207,7 @@ function verifyReferences(bytes: Uint8Array): void {
   throw refused('references')
 }
 
-/** Throws unless each member is known and has the right form. */
+/** Throws if a member is unknown or has a wrong form. */
 function verifyOthers(members: OtherMembers): void {
   for (const [name, text] of Object.entries(members) as [OtherName, string][])
     if (!OTHERS.get(name)?.test(text)) throw refused(name)

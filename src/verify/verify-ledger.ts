@@ -15,35 +15,39 @@ import type { EntryRange, LedgerSource, OpenLedger } from './source.ts'
 import type { RangeResult } from './verify-range.ts'
 
 export type VerifyOptions = LedgerTrust & {
-  /** Checkpoint notes from outside. The ledger must extend each of them. */
+  /** Checkpoint notes that the user has from other sources. The ledger must extend each of them. */
   readonly checkpoints?: readonly string[]
-  /** Statements with receipts, from outside. The ledger must have their entries and extend their trees. */
+  /**
+   * Receipts with their statements, which the user has from other sources. The ledger must contain the entry of each
+   * receipt, and be consistent with the tree that the receipt proves.
+   */
   readonly receipts?: readonly Uint8Array[]
   /**
-   * Compromised keys that the user knows from elsewhere. They are needed because a source can leave out its own list.
+   * Compromised keys that the user knows from other sources. The user must name them, because a source could omit them
+   * from its own list.
    */
   readonly compromised?: CompromisedKeys
-  /** Agents whose keys are known from elsewhere. */
+  /** Agents whose keys the user knows from other sources. */
   readonly pinnedAgents?: PinnedAgents | undefined
   /**
-   * How to treat late entries without a checkpoint. `noticed`: as a notice instead of a failure
-   * (LedgerVerifierOptions).
+   * Says whether entries that should be covered by a checkpoint by now, but are not, are a failure (`refused`) or only
+   * a notice (`noticed`). See LedgerVerifierOptions.
    */
   readonly lateTail?: 'refused' | 'noticed'
   /**
-   * Number of threads besides this one. If it is at most 1, this thread verifies alone. Default: one for each core if
-   * the source is not small.
+   * Number of threads besides the calling thread. If it is at most 1, the calling thread verifies alone. Default: one
+   * thread for each CPU core, or none if the source is small.
    */
   readonly threads?: number
-  /** Called from time to time. `done` is the part of `total` that is verified, in the source's unit. */
+  /** Called from time to time. `done`: the verified part of `total`. The unit of both depends on the source. */
   readonly onProgress?: (progress: { entries: number; done: number; total: number }) => void
   /** Called for each verified entry, in order. */
   readonly onEntry?: (step: EntryStep) => void
 }
 
 /**
- * Verifies everything in a source (docs/formats/export.md). Each entry is verified on its own, in parallel; then all
- * of them together, in order.
+ * Verifies everything in a source (docs/formats/export.md). First each entry is verified separately, in parallel. Then
+ * all entries are verified together, in order.
  *
  * Stops at the first refused entry, which the report names. Throws SourceError if the source cannot be read.
  */
@@ -64,7 +68,7 @@ export async function verifyLedger(source: LedgerSource, options: VerifyOptions 
   }
 }
 
-/** Returns the report on a source that was refused before its first entry was read. */
+/** Returns the report on a source that was refused before any of its entries was read. */
 function unreadReport(name: string, { code, detail }: ProofError): VerifyReport {
   return {
     ok: false,
@@ -129,7 +133,7 @@ async function verifyOpened(
   }
 }
 
-/** Returns notices: observations that are no failures but may need attention. */
+/** Returns notices about observations that are no failures but may need attention. */
 function noticesOf({ lateTail, summary }: LedgerVerifier, { compromised }: VerifyOptions): string[] {
   const unused = [...(compromised?.keys() ?? [])].filter((kid) => !summary.kids.has(kid))
   return [
@@ -142,7 +146,6 @@ type Verification = {
   readonly opened: OpenLedger
   readonly pool: EntryPool
   readonly verifier: LedgerVerifier
-  /** Erasures of the entries verified so far. */
   readonly erasures: Erasure[]
   readonly options: VerifyOptions
 }
@@ -178,7 +181,7 @@ async function verifyRanges(verification: Verification): Promise<void> {
   }
   const failure = await eachUntilFailure(opened.ranges(), async (range) => {
     const result = pool.run({ lines: range.lines, rows: range.rows })
-    // The result is awaited later. Without this handler, a thread that fails before that would end the process.
+    // The result is awaited later. Without this handler, an earlier failure of a thread would end the process.
     result.catch(() => {})
     inFlight.push({ range, result })
     if (inFlight.length >= pool.rangesInFlightMax) await settleFirst()

@@ -22,29 +22,26 @@ export type EntryContext = {
   readonly hasRows?: boolean
 }
 
-/** A range of whole lines, and their database rows. */
 export type RangeTask = { readonly lines: Uint8Array; readonly rows: RangeRows | null }
 
 export type RangeRows = {
-  /** One line of JSON (EntryColumns) for each entry line. */
+  /** Lines of JSON (EntryColumns), one for each line of the range. */
   readonly columns: Uint8Array
-  /** Contents of all chunks of batches, in order. */
+  /** Contents of all chunks of batches, in the order of the lines. */
   readonly contents: Uint8Array
 }
 
-/**
- * The entries before the first refused entry, and the error of the refused one. `failure` null: no entry was refused.
- */
+/** The entries before the first refused entry. `failure`: error of the refused entry; null if no entry was refused. */
 export type RangeResult = {
   readonly packed: PackedSteps
   readonly failure: { readonly code: ProofErrorCode; readonly detail: string } | null
-  /** CPU time of the thread for this range. Absent if Node does not report it (before 24). */
+  /** CPU time of the thread for this range in ms; absent if Node does not report it (before Node 24). */
   readonly cpuMs?: number
 }
 
 /**
- * Returns a function that verifies each entry of a range on its own. The function has no state: ranges may come in
- * any order, on any thread.
+ * Returns a function that verifies each entry of a range separately. The function has no state: ranges may come in any
+ * order, on any thread.
  */
 export async function makeRangeVerifier(context: EntryContext): Promise<(task: RangeTask) => RangeResult> {
   const providers = await loadProviders()
@@ -76,8 +73,8 @@ export async function makeRangeVerifier(context: EntryContext): Promise<(task: R
 }
 
 /**
- * Returns a function that returns a line's columns and the contents of its chunks. It MUST be called for the lines in
- * order.
+ * Returns a function that takes the index of a line, and returns the line's columns and the contents of its chunks. The
+ * returned function MUST be called for all lines in order.
  */
 function rowReader({ columns, contents }: RangeRows): (index: number) => [EntryColumns, Uint8Array] {
   const lines = utf8Decode(columns).split('\n')

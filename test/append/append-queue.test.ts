@@ -253,7 +253,7 @@ test('whatever happens, each entry goes once, in the order of its ledger, within
         assert.ok(batch.items.length > 0)
         assert.ok(inFlight.length <= APPEND_CONNECTIONS)
         const keys = batch.items.reduce((sum, item) => sum + item.keys, 0)
-        // A batch of a single ledger's administrative entries is limited by their count.
+        // A batch of administrative entries has a limit of its own (`ownBatchMax`) for the number of its entries.
         const isOwn = batch.items[0]!.ownBatchMax !== null
         assert.ok(
           (batch.records <= APPEND_BATCH_RECORDS_MAX && keys <= APPEND_BATCH_KEYS_MAX) ||

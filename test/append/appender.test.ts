@@ -43,7 +43,10 @@ async function open(t: TestContext) {
   return { database, owner, locker, api, appender, ledger, check: () => checkLedger(owner, ledger.id) }
 }
 
-/** Occupies every connection with an entry of a ledger whose head is locked. `release` lets them commit. */
+/**
+ * Occupies every connection: each one appends an entry to a ledger whose head is locked. The returned `release` unlocks
+ * the heads, so that the entries commit.
+ */
 async function holdBatch(t: TestContext, about: { locker: pg.Client; api: pg.Client; appender: Appender }) {
   await about.locker.query('begin')
   const firsts: ReturnType<Appender['append']>[] = []
@@ -64,7 +67,9 @@ async function holdBatch(t: TestContext, about: { locker: pg.Client; api: pg.Cli
   return { release }
 }
 
-/** Numbers the transactions that appended each seq from `from` on, counted from 0. */
+/**
+ * Returns the number of the transaction that appended each seq, beginning at `from`. Transactions are counted from 0.
+ */
 async function transactionsOf(owner: pg.Client, ledger: TestLedger, from = FIRST_SIZE): Promise<number[]> {
   const { rows } = await owner.query(
     `select dense_rank() over (order by xmin::text::bigint)::int - 1 as n from tallystick.entries
@@ -167,7 +172,7 @@ test('a deep ledger does not delay a shallow one', async (t) => {
        select max(xmin::text::bigint) from tallystick.entries where ledger_id = $2 and seq >= $3)`,
     [ledger.id, shallow.id, FIRST_SIZE],
   )
-  // Two batches run at once, and the second may get the lower transaction number.
+  // The number may be 1: two batches run at once, and the second batch may get the lower transaction number.
   assert.ok(Number(rows[0].before) <= 1, 'the shallow ledger was in the first batch')
 })
 
@@ -283,7 +288,8 @@ test('whatever happens to connections, every entry ends once, and a retry with i
   }
   const cutting = (async () => {
     while (working) {
-      // Usually soon, sometimes late: with a constant pause a slow machine would get almost nothing through.
+      // The pause is usually short and sometimes long. With a constant pause, almost no append would succeed on a slow
+      // machine.
       await sleep(5 + Math.random() ** 3 * 150)
       const bytes = Math.floor(Math.random() * 3_000)
       if (Math.random() < 0.4) proxy.cutAfter({ toServer: bytes })

@@ -15,14 +15,14 @@ import { createTestLedger, makeEntry, makeIdempotency, type TestLedger } from '.
 
 /*
  * Tests what a commit guarantees for each way in which its call can end. Each fault is tested twice: once the commit
- * was persisted, once it was not. After each fault the whole ledger is checked.
+ * was persisted before the fault, and once it was not. After each fault the whole ledger is checked.
  */
 
 const FIRST_SIZE = 3
 
 let shared: Promise<TestDatabase> | null = null
 
-/** Each test has its own ledger and pools, direct and through a proxy, in one database. */
+/** Opens a new ledger and new pools for each test, directly and through a proxy. All tests use one database. */
 async function open(t: TestContext) {
   shared ??= createTestDatabase(t)
   const database = await shared
@@ -51,7 +51,7 @@ async function commitOne(pool: pg.Pool, entry: EntryRow): Promise<AppendOutcome>
   return outcome!
 }
 
-/** Locks the ledger's head, so that appends wait, until the returned function is called. */
+/** Locks the ledger's head, so that appends wait. The returned function unlocks the head. */
 async function lockHead(owner: pg.Client, ledger: TestLedger): Promise<() => Promise<unknown>> {
   await owner.query('begin')
   await owner.query('select from tallystick.chain_heads where ledger_id = $1 for update', [ledger.id])
@@ -197,7 +197,8 @@ test('cut while sending, not persisted: unknown, and a retry appends', async (t)
   for (const bytes of [0, 1, 200]) {
     const entry = keyed(ledger, `cut after ${bytes}`)
     proxy.cutAfter({ toServer: bytes })
-    // Nothing was sent if the pool noticed the broken connection before.
+    // `appended` is possible after 0 bytes: if the pool notices the broken connection before the call, it sends the
+    // entry on a new connection.
     const expected = bytes === 0 ? ['unknown', 'appended'] : ['unknown']
     const { status } = await commitOne(proxied, entry)
     assert.ok(expected.includes(status), `${status} after ${bytes} bytes`)
@@ -217,7 +218,7 @@ test('cut anywhere in the answer, persisted: unknown, and a retry gets the first
   const answerBytes = proxy.toClientBytes - before
   let size = await check()
   for (let bytes = 1; bytes < answerBytes; bytes += 12) {
-    await commitOne(proxied, makeEntry(ledger)) // Opens a connection and prepares its statement.
+    await commitOne(proxied, makeEntry(ledger)) // This append opens a connection and prepares the statement.
     const entry = keyed(ledger, `answer cut after ${bytes}`)
     proxy.cutAfter({ toClient: bytes })
     assert.equal((await commitOne(proxied, entry)).status, 'unknown', `cut after ${bytes} of ${answerBytes}`)
@@ -343,7 +344,7 @@ test('the loser of a deadlock tries again by itself', async (t) => {
   await superuser.query(`${role} set deadlock_timeout = '300ms'`)
   const other = await createTestLedger(await connect(t, database.apiUrl))
   const [first, second] = [ledger, other].sort((a, b) => (a.id < b.id ? -1 : 1)) as [TestLedger, TestLedger]
-  // Locks in the opposite order, which our own code never does.
+  // The test locks the two heads in an order in which our own code never locks them, so that a deadlock arises.
   const unlock = await lockHead(owner, second)
   const committing = commitBatch(pool, [makeEntry(first), makeEntry(second)])
   await waitForWaiter(superuser)

@@ -18,7 +18,7 @@ const unused = { ...signer, sign: () => assert.fail('it was signed') }
 
 type Members = Record<string, JsonValue>
 
-/** Returns the sample as a builder gets it, with keys whose kids are their thumbprints. */
+/** Returns the input of a builder for the sample of this kind. Each kid in the input is the thumbprint of its key. */
 function saidOf(kind: EntryKind) {
   const text = JSON.stringify(SAMPLES[kind].predicate)
   const predicate = JSON.parse(
@@ -44,8 +44,8 @@ function saidOf(kind: EntryKind) {
 }
 
 /**
- * Returns the digest of the definition that the predicate contains (docs/formats/statements.md); null: this kind
- * contains none.
+ * Returns the digest of the definition that the predicate contains (docs/formats/statements.md). Returns null if this
+ * kind of entry contains no definition.
  */
 function definitionDigest(kind: EntryKind, name: string, predicate: Members): string | null {
   const { agent, scopes, expiresAt, tokenHash, inviter, invited } = predicate
@@ -86,7 +86,8 @@ for (const kind of Object.keys(ENTRY_KINDS) as EntryKind[]) {
     refused({ extraSubjects: [...(said.extraSubjects ?? []), { name: 'other', sha256: HASH }] })
     refused({}, { agent: 'agt_none' })
     refused({}, { ledger: 'led_none' })
-    // The year 10000 has five digits. Times before 1970 are negative.
+    // Times that must be refused. The negative time is before 1970. The other is in the year 10000, which has five
+    // digits.
     const times = 'key' in author ? [-1] : [-1, 253_402_300_800_000]
     for (const at of times) refused({}, 'key' in author ? { authenticatedAtMs: at } : {}, at)
   })

@@ -39,7 +39,6 @@ test('what a batch waits for while requests that were taken have not begun', asy
   })
 })
 
-/** `batches`: number of entries of each batch. */
 async function open(t: TestContext) {
   const database = await createTestDatabase(t)
   const ledger = await createTestLedger(await connect(t, database.apiUrl))

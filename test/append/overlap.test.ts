@@ -4,15 +4,16 @@ import { AppendQueue, type Batch, type Queued } from '../../src/append/append-qu
 import type { Uuid } from '../../src/proof/ids.ts'
 
 /*
- * Model of a server and its Postgres in simulated microseconds. It compares batches that alternate with one batch at
- * a time. Costs are those of docs/BENCHMARKS.md, on two cores of which the server has one.
+ * Model of a server and its Postgres in simulated microseconds. It compares two rules: two batches alternate, or only
+ * one batch runs at a time. The costs are those of docs/BENCHMARKS.md for a machine with two cores, one of them for the
+ * server.
  */
 const PREPARE_US = 50
 const ANSWER_US = 35
 const CALL_US = 400
 /**
- * Share of a call's time that passes before the call needs the lock of the head. It covers the parameters and the
- * MAC.
+ * Part of a call of append_entries that passes before the call needs the lock of the head. In this time Postgres reads
+ * the parameters and checks the MAC.
  */
 const UNLOCKED_SHARE = 0.3
 const RECORD_US = 27
@@ -25,7 +26,7 @@ type Rule = {
   add(client: Client, nowMs: number): void
   take(nowMs: number, coming: number): Batch<Client> | null
   end(batch: Batch<Client>, nowMs: number): void
-  /** True: callers are answered before the next batch is sent. */
+  /** True if callers are answered before the next batch is sent. */
   readonly answersFirst?: boolean
 }
 type Client = Queued & { readonly name: number }
@@ -71,7 +72,10 @@ test('a fifth of the ceiling is answered as soon as Postgres can', () => {
   }
 })
 
-/** Records/s of the slower side if batches of half of the clients alternated without a gap. */
+/**
+ * Returns the greatest possible number of records per second. Two batches alternate without a gap, each with half of
+ * the clients. The slower of server and Postgres sets the limit.
+ */
 function boundOf(clients: number, flushUs: number): number {
   const half = Math.min(clients / 2, 256)
   const server = 1 / (PREPARE_US + ANSWER_US)
@@ -105,7 +109,7 @@ function simulate(queue: Rule, { clients, flushUs, perSecond }: Load) {
       records += batch.items.length
     }
   }
-  // Slices of the event loop: requests begin, ready batches are sent, and finished batches are answered.
+  // Each round is a slice of the event loop: requests begin, ready batches are sent, and finished batches are answered.
   while (now < END_US) {
     const begun = arrivals.filter(({ at }) => at <= now).slice(0, PER_TURN_MAX)
     for (const one of begun) {
@@ -140,7 +144,10 @@ function simulate(queue: Rule, { clients, flushUs, perSecond }: Load) {
   }
 }
 
-/** The earlier rule: one batch of a ledger at a time, which waits for all requests that have arrived. */
+/**
+ * The rule of an earlier version: a ledger has one batch at a time, and a batch waits for all requests that have
+ * arrived.
+ */
 class ForAll implements Rule {
   readonly answersFirst: boolean = true
   readonly waiting: Client[] = []

@@ -13,7 +13,7 @@ import { createTestLedger, makeEntry } from '../helpers/test-ledger.ts'
 
 type State = { readonly code: string; readonly name: string }
 
-/** Parses lines such as `22012    E    ERRCODE_DIVISION_BY_ZERO    division_by_zero`; E: an error. */
+/** Parses lines such as `22012    E    ERRCODE_DIVISION_BY_ZERO    division_by_zero`. `E` means an error. */
 function readErrorCodes(): State[] {
   const file = join(getEmbeddedBinaries(), '..', 'share', 'postgresql', 'errcodes.txt')
   const lines = readFileSync(file, 'utf8').matchAll(/^([0-9A-Z]{5})\s+E\s+ERRCODE_(\w+)/gm)
@@ -22,7 +22,7 @@ function readErrorCodes(): State[] {
   return found
 }
 
-/** The guarantees of docs/operate/postgres.md, implemented independently. */
+/** Returns the kind of a failure by the guarantees of docs/operate/postgres.md. Implemented independently of src/. */
 function expectedKind({ code }: State, severity: string): string {
   const sqlClass = code.slice(0, 2)
   if (['57014', '57P03'].includes(code)) return 'unavailable'
@@ -93,8 +93,8 @@ test('one of each class, raised before and during a commit, ends the append so, 
 })
 
 /**
- * Codes tested in addition to one code of each class: codes that were once answered 500, and exceptions within their
- * class.
+ * Codes that are tested in addition to one code of each class. They were once answered 500, or they are exceptions
+ * within their class.
  */
 const OTHERS = ['40001', '40003', '25P03', '42P01', '55006', '57014', '22021', '22P05', 'P0001', '25006']
 

@@ -71,7 +71,7 @@ test('CPU is counted for each named process, and that of others apart', async ()
     const before = takeCpuSnapshot(groups)
     await new Promise((resolve) => setTimeout(resolve, 500))
     const use = cpuBetween(before, takeCpuSnapshot(groups))
-    // The upper limit is one core. The lower one is small, because other processes may use most of the core.
+    // The upper limit is one core. The lower limit is small, because other processes may use most of the core.
     assert.ok(use['server']! > 0.05 && use['server']! < 1.1, `server ${use['server']}`)
     assert.ok('others' in use && 'interrupts' in use && !('total' in use))
   } finally {

@@ -139,15 +139,15 @@ function planFor(server: { port: number }): LifecyclePlan {
 type Behaviour = {
   verifyAfterMs: number
   outcome?: 'VERIFIED' | 'DISCREPANT'
-  /** Time from verification to acceptance by an auto gate. */
+  /** Time in ms from the verification to the acceptance by an auto gate. */
   acceptAfterMs?: number
-  /** Maximum wait of a request for the worker. */
+  /** Maximum time in ms that a request waits for the worker. */
   holdMsMax?: number
   refuse?: (step: string, n: number) => boolean
   hangUp?: (step: string, n: number) => boolean
 }
 
-/** Starts a server of records that implements the part of the lifecycle that the clients read. */
+/** Starts a server that implements the part of the lifecycle that the clients read. */
 async function startServer({
   verifyAfterMs,
   outcome = 'VERIFIED',

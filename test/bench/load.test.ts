@@ -15,7 +15,9 @@ import {
 
 const MS = 1e6
 
-/** Measures milliseconds on a shared machine: one undisturbed run of three is enough. */
+/**
+ * Runs a measurement of milliseconds up to three times, because the machine is shared. One undisturbed run is enough.
+ */
 async function onceOfThree(measure: () => Promise<void>): Promise<void> {
   for (let disturbed = 0; disturbed < 2; disturbed++) {
     const failure = await measure().then(
@@ -157,7 +159,10 @@ test('the same seed makes the same requests; a batch holds its items', () => {
   )
 })
 
-/** Figures of two commits are comparable only if both sent the same bytes. */
+/**
+ * The expected digests must never change, because figures of two commits are comparable only if both sent the same
+ * bytes.
+ */
 test('the bytes of every shape of request are those of all figures so far', () => {
   const shape = { bearers: ['tly_a', 'tly_b'], items: 1, payloadBytes: 400, idempotencyKeys: false, seed: 7 }
   const members = { type: 'order/1', references: ['erp:1'] }
@@ -254,7 +259,7 @@ function planFor(server: { port: number }): LoadPlan {
 
 type Behaviour = {
   answerAfterMs?: number
-  /** The server stalls once, this long after the first request, for `stallMs`. */
+  /** Time in ms after the first request at which the server stalls once, for `stallMs`. */
   stallAtMs?: number
   stallMs?: number
   statusOf?: (n: number) => number

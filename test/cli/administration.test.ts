@@ -13,7 +13,8 @@ import { temporaryDir } from '../helpers/postgres.ts'
 import { runCommand } from '../helpers/run-command.ts'
 
 /**
- * Returns a command's output, one JSON value a line. Asserts that it succeeds, with exactly `said` on standard error.
+ * Returns a command's output, one JSON value per line. Asserts that the command succeeds and writes exactly `said` to
+ * standard error.
  */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 async function linesOf(args: string[], said = ''): Promise<any[]> {

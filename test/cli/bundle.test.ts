@@ -20,7 +20,7 @@ import { consistencyOf, verifierKeyOf } from '../helpers/test-proof.ts'
 
 const generic = (more: object = {}) => ({ type: 'generic/1', payload: { did: 'something' }, ...more })
 
-/** Sets up a server, and a function that saves a bundle and verifies it with only the note key. */
+/** Sets up a server, and a function that saves a bundle and verifies the bundle with only the note key. */
 async function setUp(t: TestContext) {
   const app = await buildCliApp(t)
   const publish = await makePublish(t, app)
@@ -139,7 +139,7 @@ test('entries that an agent signed itself come with its keys, across a rotation 
   ])
   assert.equal(range.head.keys.length, 2)
   const pinned = (kid: string) => runAlone(['verify', 'bundle', file, '--agent-key', `${who.agent}=${kid}`])
-  // The range contains an entry of the agent that the server signed.
+  // Fails because the range has an entry of the agent that the server signed instead of the agent.
   assert.match((await pinned(first.kid)).stdout, /^BUNDLE_FAILED .*code=agent_signature_missing /)
   await bundle(last.id)
   assert.match((await pinned(first.kid)).stdout, /^BUNDLE_OK /)
@@ -153,7 +153,7 @@ test('a range holds registered statements whole, and is not made with half of on
   const last = (await app.notarize(generic())).entry.seq
   const both = await bundle('--from', String(seq), '--to', String(last))
   assert.match(both.stdout, / entries=3 .* statements=1\n$/)
-  // The registration policy precedes the range, and the bundle includes it.
+  // The statement was checked, because the bundle includes the registration policy from before the range.
   assert.doesNotMatch(both.stderr, /was not checked/)
   assert.ok(both.lines.some(({ kind }) => kind === 'registration-policy-set'))
   for (const [from, to, advice] of [
@@ -197,7 +197,7 @@ test('bundle refuses what it cannot make', async (t) => {
   assert.deepEqual(await audit('--no-documents'), { code: 0, stdout: '', stderr: '' })
 })
 
-/** Sets up a ledger of eight entries, a bundle file of two of them, and a function that verifies a bundle. */
+/** Sets up a ledger of eight entries, a bundle file with two of the entries, and a function that verifies a bundle. */
 function setUpFile(t: TestContext) {
   const chain = makeChain()
   for (let i = 0; i < 5; i++) chain.notarize()

@@ -17,7 +17,7 @@ function problem(status: number, code: string): string {
   return JSON.stringify({ type: 'x', title: 'x', detail: 'x', status, code, requestId: 'r', retryable: true })
 }
 
-/** Starts a server whose latest checkpoint is the current result of `note`; null: none yet. */
+/** Starts a server. Its latest checkpoint is the current result of `note`; null: there is no checkpoint yet. */
 async function serve(t: TestContext, chain: TestChain, note: () => string | null): Promise<string> {
   const server = createServer((request, response) => {
     if (request.url === '/v1/ledger') {

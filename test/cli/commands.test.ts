@@ -26,7 +26,7 @@ function optionsOf(options: (typeof loaded)[number]['options']): string[] {
   ])
 }
 
-/** Options of other programs or commands that the texts mention. */
+/** Options of other programs or commands that the help texts mention. */
 const FOREIGN = /^-(c|r|n|e|o|d|y|rc)$/
 
 for (const { name, help, options } of loaded) {

@@ -43,7 +43,7 @@ test('finds what `npm start` wrote from its folder, from one below, and by TALLY
   const data = keep('data/credentials.json', { url: 'http://127.0.0.1:2', key: 'tly_data' })
   process.env['TALLYSTICK_DATA'] = dirname(data)
   assert.equal((await findConnection({})).origin, data)
-  // Credentials of `tallystick init` take precedence over both.
+  // Credentials of `tallystick init` take precedence over both files of `npm start`.
   const own = keep('config/tallystick/credentials.json', { url: 'http://127.0.0.1:3', key: 'tly_own' })
   assert.equal((await findConnection({})).origin, own)
 })

@@ -5,8 +5,8 @@ import { readDsseSigner } from '../../cli/dsse-signer.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 
 /*
- * One key in several forms of `openssl`: `-param_enc explicit` spells out the curve, `-conv_form compressed`
- * compresses the point. Made for this test.
+ * One key in several forms of `openssl`. `-param_enc explicit` writes all parameters of the curve. `-conv_form
+ * compressed` compresses the point. The key was made for this test.
  */
 const FORMS = {
   named: `-----BEGIN PRIVATE KEY-----

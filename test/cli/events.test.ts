@@ -93,7 +93,7 @@ test('what happened in a ledger', async (t) => {
     'tail shows what comes from now on, and with the last cursor the next one goes on',
     async (t) => {
       const first = startTail(t, [], env)
-      // `tail` prints nothing before the first event, so records are added until it prints one.
+      // `tail` prints nothing before the first event, so the test adds records until `tail` prints an event.
       const ids = new Set<string>()
       await until(async () => {
         ids.add((await app.notarize(genericBody({ n: ids.size }))).id)
@@ -151,7 +151,7 @@ test('what happened in a ledger', async (t) => {
     await again.close()
   })
 
-  // An interrupted tail leaves an idle connection. Node would wait a minute for it to close.
+  // An interrupted tail leaves an idle connection. Node would wait a minute for the connection to close.
   app.app.server.closeAllConnections()
 })
 

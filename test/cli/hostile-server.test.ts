@@ -11,7 +11,9 @@ import { API_KEY, sendJson, sendProblem, startHostile } from '../sdk/hostile-ser
 /* Attacks by a server, or by a writer into a folder, on the user of the command line. */
 
 const ESCAPE = '\u001b]0;evil\u0007'
-/** A character that begins a control sequence and one that reverses text. JSON.stringify escapes neither. */
+/**
+ * Two characters that JSON.stringify does not escape. The first begins a control sequence, the second reverses text.
+ */
 const UNESCAPED = '\u009b2J\u202e'
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const DRIVING = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/
@@ -139,7 +141,7 @@ test('what a webhook is called drives no terminal of a doctor, nor does what the
 test('an export takes over no file that lies there, which others may read or which is a link', async (t) => {
   const { directory } = temporaryFiles(t)
   const server = await startHostile(t, (response) => {
-    // The client announces an export before it reads it. This is the answer to the announcement.
+    // The client announces an export before it reads the export. This line answers the announcement.
     if (response.req.method === 'POST') sendJson(response, { entry: { seq: 2 }, from: 0, to: 1 })
     else
       response

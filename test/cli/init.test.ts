@@ -34,7 +34,7 @@ test('init and doctor', async (t) => {
   const known = join(folder, 'known-ledgers.json')
   const { ledger, key, agent } = app.ledger
   const forget = () => rmSync(folder, { recursive: true, force: true })
-  /** Removes the connection's variables. The working folder has no credentials either. */
+  /** Removes the variables of the connection. There are no credentials in the working folder either. */
   const bare = () => {
     for (const name of ['TALLYSTICK_URL', 'TALLYSTICK_API_KEY']) delete process.env[name]
   }
@@ -102,7 +102,7 @@ test('init and doctor', async (t) => {
     assert.equal(diagnosed, 0)
     assert.equal(found['checkpoint']!.status, 'skip')
     assert.equal(found['scopes']!.detail, 'records:read:own, records:write')
-    // The key with fewer scopes cannot create another one.
+    // The stored key of `init` has fewer scopes than the key that made it, and cannot create another key.
     const refused = await runCommand(['init', '--agent', 'other'])
     assert.equal(refused.code, 77)
     assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), kept)

@@ -30,8 +30,7 @@ test('a temporary directory that is not there is this machine’s fault, and the
 
 test('a limit of file sizes here is never blamed on the server that sends the export', async (t) => {
   const { env, files } = await sharedCliApp(t)
-  // `ulimit -f 1` limits files to 512 bytes or 1 KiB, depending on the shell. The limit does not affect reading
-  // libraries.
+  // `ulimit -f 1` limits files to 512 bytes or 1 KiB, depending on the shell. Node can still read its libraries.
   const child = spawn('sh', ['-c', 'ulimit -f 1; exec "$0" "$@"', process.execPath, CLI, 'verify'], {
     env: { ...bareEnvironment(), ...env, TMPDIR: files.directory },
     stdio: ['ignore', 'pipe', 'pipe'],

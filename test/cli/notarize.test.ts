@@ -130,7 +130,7 @@ test('notarize', async (t) => {
       const options = Object.keys(RECORD_OPTIONS).map((name) =>
         name.replaceAll(/-(\w)/g, (_all, letter: string) => letter.toUpperCase()),
       )
-      // `--reference` is given once for each reference. No option sets a traceparent.
+      // `--reference` is used once for each reference. No option sets a traceparent.
       assert.deepEqual(
         names.filter((name) => !options.includes(name.replace(/^references$/, 'reference'))),
         ['traceparent'],
@@ -152,7 +152,7 @@ test('notarize', async (t) => {
   await t.test(
     'lines are written in batches, in their order, with what the options say of each',
     async () => {
-      const input = `${lines(3)}\n \r\n{"n":4}\r\n{"n":5}` // The input has empty lines and ends without a newline.
+      const input = `${lines(3)}\n \r\n{"n":4}\r\n{"n":5}`
       const { code, stdout, stderr } = await runCommand(
         [
           'notarize',

@@ -121,7 +121,7 @@ test('-o waits for the reader of a pipe, says so, writes to it, and ends with 74
 
 test('-o with a link like /dev/stdout is standard output, and >(…) a descriptor', async (t) => {
   const { text, at } = await setUp(t)
-  // Copies of the links in /dev, because a bug here would replace the real ones.
+  // The test uses copies of the links in /dev, because a bug here would replace the real links.
   for (const [name, fd] of [
     ['stdout', 1],
     ['stderr', 2],
@@ -143,7 +143,7 @@ test('-o with a link like /dev/stdout is standard output, and >(…) a descripto
     })
     return once(child, 'close')
   }
-  // The shell opened the file before the command and still writes to it.
+  // The shell keeps its file `shared` open: it writes to the file before and after the command does.
   assert.deepEqual(await bash('{ echo before; "$0" "$@" -o stdout; echo after; } > shared'), [0, null])
   assert.equal(readFileSync(at('shared'), 'utf8'), `before\n${text}after\n`)
   assert.deepEqual(
@@ -196,7 +196,7 @@ test('-o follows no link, and opens no pipe, that another user may have put ther
   const makeFolder = (name: string, { mode = 0o1777, owner = 0 } = {}) => {
     mkdirSync(at(name))
     chownSync(at(name), owner, owner)
-    // `chmod` is separate from `mkdir` because the umask limits the mode of `mkdir`.
+    // The mode is set by `chmod`, because the umask limits the mode of `mkdir`.
     chmodSync(at(name), mode)
     mkdirSync(at(`${name}/own`))
     for (const [link, target, user] of [

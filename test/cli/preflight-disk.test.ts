@@ -9,7 +9,7 @@ import { temporaryDir } from '../helpers/postgres.ts'
 import { runAlone } from '../helpers/run-command.ts'
 import { slowFsync } from '../system/soak/slow-fsync.ts'
 
-/** Longer than a whole commit with a fast flush takes on a busy machine. */
+/** Time in ms that is longer than a whole commit with a fast flush takes on a busy machine. */
 const FLUSH_MS = 60
 
 test('a slow disk fails the gate of the command and of the benchmarks, by the flush alone', async (t) => {

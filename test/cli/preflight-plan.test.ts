@@ -33,12 +33,12 @@ test('connections are planned for one worker, and API processes beside it', asyn
     const plan = planConnections(facts, own)
     return [plan.apiProcesses, plan.workerFits, judgeConnections(facts, plan).status]
   }
-  // 5 processes fit: (97 - 16) / 15.
+  // Of 97 usable connections, the worker needs 16 and each API process needs 15. So 5 API processes fit.
   assert.deepEqual(fit({}), [5, true, 'ok'])
   assert.deepEqual(fit({ max: 49 }), [2, true, 'ok'])
   assert.deepEqual(fit({ max: 48 }), [1, true, 'warn'])
   assert.deepEqual(fit({ max: 33 }), [0, true, 'fail'])
-  // Processes that run already have their connections. Connections of other programs are not available.
+  // Connections that our own running processes use count as available. Connections of other programs do not.
   assert.deepEqual(fit({ inUse: 60, databaseInUse: 60, ours: 59 }), [5, true, 'ok'])
   assert.deepEqual(fit({ inUse: 60 }), [1, true, 'warn'])
   assert.deepEqual(fit({ databaseMax: 15 }), [0, false, 'fail'])

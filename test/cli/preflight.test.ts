@@ -222,7 +222,10 @@ test('a pooler in between is seen by the process that it announces', async (t) =
   assert.equal(statusOf(run, 'pooler'), 'warn')
 })
 
-/** Relays like a pooler: replaces the process id that the database announces at the start (BackendKeyData, `K`). */
+/**
+ * Relays connections like a pooler. Replaces the process id that the database announces at the start (BackendKeyData,
+ * `K`).
+ */
 async function announceOtherPid(t: TestContext, target: string): Promise<string> {
   const url = new URL(target)
   const to = { port: Number(url.port), host: url.hostname }

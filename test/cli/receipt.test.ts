@@ -10,8 +10,8 @@ import { makeChain } from '../helpers/test-chain.ts'
 import { receiptFileOf, recordOf, verifierKeyOf } from '../helpers/test-proof.ts'
 
 /**
- * Sets up a ledger of ten entries, the sixth a batch, and a receipt file for one of the batch's records under the
- * checkpoint of size nine.
+ * Sets up a ledger of ten entries and a receipt file. The sixth entry is a batch. The receipt is for one of the batch's
+ * records, under the checkpoint of size nine.
  */
 function setUp(t: TestContext) {
   const chain = makeChain()

@@ -15,7 +15,7 @@ function save(t: TestContext, { home, guest }: Pick<PeeredChains, 'home' | 'gues
   return [files.write('home.ndjson', textOf(home)), files.write('guest.ndjson', textOf(guest))]
 }
 
-/** Makes two records, one of them shared later, and a pending offer. */
+/** Makes two records and a pending offer. One of the records is shared after its creation. */
 function exchange(): PeeredChains {
   const peers = makePeers()
   const gated = peers.create()

@@ -85,7 +85,7 @@ controls:
 
   const lines = csv.split('\r\n')
   assert.equal(lines.length, json.rows.length + 3)
-  // Outcomes that are not plain words: a script and a formula.
+  // Two of the records have an outcome with special characters, a script and a formula. Both are shown as `other`.
   assert.equal(json.rows.filter(({ outcome }: { outcome: string }) => outcome === 'other').length, 2)
   assert.doesNotMatch(csv + html, /alert|1\+1/)
   assert.ok(lines.some((line) => line.endsWith(",'=V")))

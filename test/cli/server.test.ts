@@ -16,7 +16,7 @@ const KEY = 'tly_0123456789abcdef'
 const env = { TALLYSTICK_API_KEY: KEY }
 
 /**
- * The fake server's answer to the announcement of an export. Without `answersAnnouncements` the test's listener
+ * Answer of the fake server to the announcement of an export. Without `answersAnnouncements`, the test's own listener
  * answers announcements.
  */
 const ANNOUNCED = JSON.stringify({ entry: { seq: 4 }, from: 0, to: 3 })
@@ -90,7 +90,7 @@ test('verifies and exports the server of the environment, of the options, or tha
   const auth = ['/v1/export', `Bearer ${KEY}`]
   assert.deepEqual(seen, [...auth, '/v1/export', 'Bearer tly_other', ...auth])
 
-  // The user did not name the ledger, so the output must name it.
+  // The user did not name the ledger, so the output must name the ledger.
   const kept = await runCli(['verify'], { env: { TALLYSTICK_URL: url, ...env } })
   assert.match(kept.stdout, /^INTEGRITY_OK entries=4/)
   assert.equal(kept.stderr, `tallystick: reading the ledger at ${url} (API key: options and environment)\n`)

@@ -7,7 +7,10 @@ import { makeChain, makeSigner, type TestLine } from '../helpers/test-chain.ts'
 import { makeGated } from '../helpers/test-gated.ts'
 import { consistencyOf, proofOf, recordOf, verifierKeyOf } from '../helpers/test-proof.ts'
 
-/** Sets up a ledger of ten entries, the sixth a batch, and its proof file under the checkpoint of size nine. */
+/**
+ * Sets up a ledger of ten entries and a proof file. The sixth entry is a batch. The proof is for this batch, under the
+ * checkpoint of size nine.
+ */
 function setUp(t: TestContext) {
   const chain = makeChain()
   for (let i = 0; i < 7; i++) i === 2 ? chain.notarizeBatch(3) : chain.notarize()

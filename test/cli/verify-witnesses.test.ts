@@ -17,7 +17,7 @@ const size = chain.lines.length
 const TWO_OF_THREE = [...vkeys.flatMap((vkey) => ['--witness', vkey]), '--witnesses-min', '2']
 const STRICT = ['--strict', '--key', chain.firstSigner.kidHex]
 
-/** Verifier key of 1,312 bytes, as C2SP witnesses publish it in addition to an Ed25519 key. */
+/** Verifier key of 1,312 bytes. C2SP witnesses publish such a key in addition to an Ed25519 key. */
 const POST_QUANTUM = `w0.example+00000000+${Buffer.concat([Buffer.of(6), Buffer.alloc(1_312, 7)]).toString('base64')}`
 
 const exportOf = (t: TestContext, note = chain.checkpoint()) =>
@@ -41,7 +41,7 @@ test('with --strict a ledger needs a checkpoint that enough of the witnesses cos
   const kept = temporaryFiles(t).write('kept.note', cosigned(chain.checkpoint(5), 1, 2))
   const withKept = await runAlone(['verify', one, ...TWO_OF_THREE, ...STRICT, '--checkpoint', kept])
   assert.match(withKept.stdout, new RegExp(`^INTEGRITY_OK .* covered=5 .* witnessed=5 of ${size}\n$`))
-  // The user's own checkpoint counts only with enough cosignatures.
+  // The user's own checkpoint counts only if it has enough cosignatures.
   const own = temporaryFiles(t).write('own.note', chain.checkpoint(5))
   const withOwn = await runAlone(['verify', one, ...TWO_OF_THREE, ...STRICT, '--checkpoint', own])
   assert.match(withOwn.stdout, /code=witnesses_too_few/)
@@ -74,7 +74,7 @@ test('with --strict a bundle needs a checkpoint that enough of the witnesses cos
   const few = cosigned(chain.checkpoint(), 1)
   assert.match((await check(few)).stdout, /^BUNDLE_OK .* cosigned=1\n$/)
   assert.match((await check(few, ...STRICT)).stdout, /^BUNDLE_FAILED code=witnesses_too_few /)
-  // The cosignature is for the tree of size 4.
+  // A checkpoint of the whole tree with a cosignature that belongs to the checkpoint of size 4.
   const forged = chain.checkpoint() + cosigned(chain.checkpoint(4), 0).slice(chain.checkpoint(4).length)
   assert.match((await check(forged)).stdout, /^BUNDLE_FAILED .*code=signature_invalid/)
   const witnesses = { keys: vkeys, min: 2 }
@@ -101,8 +101,8 @@ test('with --strict a proof needs a checkpoint that enough of the witnesses cosi
 })
 
 /**
- * Two signature lines by unknown keys: one of an unknown witness, and a post-quantum line of a witness that is known
- * by another key.
+ * Two signature lines by unknown keys. The first is of an unknown witness. The second is a post-quantum line of a
+ * witness whose other key is known.
  */
 const UNKNOWN =
   signatureLine('stranger.example', new Uint8Array(4), new Uint8Array(64)) +

@@ -104,7 +104,7 @@ test('remembers the first key of a ledger with --pin, and refuses another one la
 
 test('says what to do about wrong arguments, and exits with 64', async () => {
   const fails = async (args: string[], pattern: RegExp, env: Record<string, string> = {}) => {
-    // Without this variable the command would find a key that a local server stored in this folder.
+    // Without TALLYSTICK_DATA, the command would find a key that a local server stored in this folder.
     const { code, stdout, stderr } = await runAlone(args, { env: { TALLYSTICK_DATA: '/nowhere', ...env } })
     assert.deepEqual([code, stdout], [64, ''], `${args}: ${stderr}`)
     assert.match(stderr, pattern)

@@ -19,7 +19,7 @@ const ALLOW = { TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8' }
 const ONCE = 'tallystick: the secret is only shown once: store it now\n'
 const URL = 'https://example.com/hook'
 
-/** Returns a command's output, one JSON value a line. */
+/** Returns a command's output, one JSON value per line. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 async function linesOf(args: string[], said = ''): Promise<any[]> {
   const { code, stdout, stderr } = await runCommand(['webhooks', ...args])

@@ -26,7 +26,7 @@ const { sha256 } = nativeProviders
 const NAME = 'witness.example/w1'
 const log = new TestLog('log.example/one')
 
-/** Opens a witness in this process, by default for the log. */
+/** Opens a witness in this process. By default the witness knows the test's log. */
 async function open(
   t: TestContext,
   folder: string,
@@ -282,7 +282,7 @@ test('a state that was put back is found by a later cosignature of its own, and 
   await first.close()
   writeFileSync(join(folder, `${hash}.note`), older)
   const second = await open(t, folder)
-  // A forged signature is refused with 409: it does not prove that the log signed two trees.
+  // A forged signature is refused with 409, because it does not prove that the log signed two trees.
   const forged = lines.replace(/....\n$/, 'AAA=\n')
   assert.equal((await second.add(7, 7, { lines: forged })).status, 409)
   assert.equal((await second.add(7, 7, { lines })).status, 500)

@@ -35,7 +35,7 @@ test('a text that a reader has in hand leads to where it is shown', () => {
     ['buyer', '#/search?actor=agt_01m8fy0xk3engre7zr2aeb9yez'],
     ['order:77', '#/search?text=order%3A77'],
     ['rec_x', '#/search?text=rec_x'],
-    // No entry has this number, so it is searched as text.
+    // The ledger has no entry 4711, so the number is searched as text.
     ['4711', '#/search?text=4711'],
     ['"41"', '#/search?text=41'],
     ['“buyer”', '#/search?text=buyer'],

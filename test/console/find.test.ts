@@ -26,7 +26,7 @@ test('a text is found in every member that a reader sees, with the path to it', 
   const expected: [text: string, where: string | null][] = [
     ['generic', 'type'],
     ['ORDER:7', 'references'],
-    // An umlaut of two code points, as macOS writes it.
+    // The umlaut consists of two code points, as in names of files on macOS.
     ['ju\u0308rgen', 'payload.customer.name'],
     ['"jo"', 'payload.customer.name'],
     ['one\nline', 'payload.customer.notes.text'],
@@ -41,7 +41,7 @@ test('a text is found in every member that a reader sees, with the path to it', 
   assert.equal(whereIs(record('e', { payload: null }), 'jo'), null)
 })
 
-/** A client whose list has `size` records, newest first. The record at `at` mentions Jane. */
+/** Returns a client with a list of `size` records, newest first. Only the record at the index `at` contains "Jane". */
 function clientOf(size: number, at: number) {
   const asked: object[] = []
   const all = Array.from({ length: size }, (_, i) =>

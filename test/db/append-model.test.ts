@@ -44,7 +44,10 @@ const MINUTE_MS = 60_000
 const DEADLINES_MS = [null, 60 * MINUTE_MS, 60 * MINUTE_MS, -60 * MINUTE_MS]
 const OUTCOMES = 11
 
-/** Generates items. The numbers of an item select from what exists when the item is made. */
+/**
+ * Generates random items. An item has numbers, which select from the ledgers, records and keys that exist when the
+ * entry is made.
+ */
 const itemArbitrary = fc.record({
   ledger: fc.nat({ max: LEDGERS - 1 }),
   shape: fc.oneof(
@@ -70,7 +73,7 @@ const itemArbitrary = fc.record({
 type Item = typeof itemArbitrary extends fc.Arbitrary<infer T> ? T : never
 const callsArbitrary = fc.array(
   fc.record({
-    login: fc.constantFrom('api' as const, 'worker' as const, 'worker' as const), // The worker's login may do everything.
+    login: fc.constantFrom('api' as const, 'worker' as const, 'worker' as const), // The worker may append any entry.
     items: fc.array(itemArbitrary, { minLength: 1, maxLength: 8 }),
   }),
   { minLength: 10, maxLength: 20 },
@@ -119,12 +122,12 @@ test('any calls end as if their items had come one after another', async (t) => 
     }),
     { numRuns: runs(30), endOnFailure: true },
   )
-  // Which outcomes occur is random, so up to three may be missing.
+  // Up to three outcomes may be missing, because the calls are random.
   assert.ok(seen.size >= OUTCOMES - 3, `the calls lead to ${[...seen]} only`)
   assert.ok(reached.size >= GATED_STATES_MIN, `the calls lead to ${[...reached]} only`)
 })
 
-/** Thirty runs on a busy machine once reached only five states. */
+/** Minimum number of states that the runs must reach. Thirty runs on a busy machine once reached only five states. */
 const GATED_STATES_MIN = 4
 
 test('calls of four connections at once leave one dense, linked chain, and take each key once', async (t) => {
@@ -142,7 +145,7 @@ test('calls of four connections at once leave one dense, linked chain, and take 
         }
         const done = await Promise.all(
           all.map(async (calls, i) => {
-            // Each connection models only its own records. Keys, ledgers and chains are shared.
+            // Each connection has a model that contains only its own records. Keys, ledgers and chains are shared.
             const own = new AppendModel()
             for (const [id, ledger] of start.ledgers) {
               own.ledgers.set(id, { ...ledger, records: new Map(), gated: new Map() })
@@ -191,13 +194,16 @@ function makeItems(item: Item, ledgers: TestLedger[], model: AppendModel): TestE
     ...entry,
     ...keyOf(item, ledger, entry),
   }))
-  // Either entry of a pair may be spoiled.
+  // The defect is in the second entry of a pair if `request` is 0, otherwise in the first.
   return rest.length > 0 && item.request === 0
     ? [first!, ...rest.map((entry) => spoil(item, entry))]
     : [spoil(item, first!), ...rest]
 }
 
-/** Adds an idempotency key of the actor. The system has no keys. The actor of a notarization is one of two. */
+/**
+ * Returns the members that add an idempotency key of the actor. Entries of the system have no keys. A notarization has
+ * one of two actors.
+ */
 function keyOf(item: Item, ledger: TestLedger, entry: TestEntry): Partial<TestEntry> {
   const notarizes = entry.toState === 'RECORDED' && {
     actorId: uuidOfBytes(sha256(bytesOfUuid(ledger.id), Buffer.of(item.actor)).subarray(0, 16)),
@@ -213,7 +219,7 @@ function shape(item: Item, ledger: TestLedger, model: AppendModel): TestEntry[] 
     return [makeEntry(ledger, { kind: 'ledger-created', subjectId: ledger.id, version: null, records: [] })]
   }
   const gated = [...model.ledgers.get(hex(ledger.id))!.gated]
-  // Usually selects one of the newest records, because the older ones have ended.
+  // Usually selects one of the newest records, because older records have often ended.
   const picked = gated.at(-1 - (item.record % Math.min(3, Math.max(1, gated.length))))
   if (item.shape === 'creation' || !picked) return [makeCreation(ledger, termsOf(item.terms))]
   const [id, stands] = picked
@@ -249,7 +255,7 @@ function makeRandomStep(
   last: Parameters<typeof makeStep>[1],
 ): TestEntry {
   const ways = LIFECYCLE.filter(({ from }) => from === stands.state)
-  const way = ways[Math.max(0, item.way - 3)] // Usually the first transition, because the record can continue after it.
+  const way = ways[Math.max(0, item.way - 3)] // Usually selects the first possible step, after which the record is not yet final.
 
   const anything = !way || item.terms === 0
   const kind = anything ? STEP_KINDS[item.way % STEP_KINDS.length]! : (way.kind as StepKind)
@@ -277,7 +283,7 @@ function spoil(item: Item, entry: TestEntry): TestEntry {
       return { ...entry, kind: 'no-such-kind' }
     case 'event':
       return { ...entry, version: null, records: [], document: undefined, gated: undefined }
-    case 'system': // The system acts for no agent.
+    case 'system': // The system does not act on behalf of an agent.
       return entry.version !== null && entry.version > 1
         ? { ...entry, actorId: null, idempotency: null }
         : { ...entry, partyId: undefined, version: 0 }
@@ -330,7 +336,7 @@ async function compare(owner: pg.Client, ledger: TestLedger, model: ModelLedger)
   }
 }
 
-/** Checks invariants that hold for any order of the calls. */
+/** Checks those invariants that hold for every order of the calls. */
 async function judge(
   owner: pg.Client,
   ledgers: TestLedger[],

@@ -47,8 +47,7 @@ test('a password that is changed while a server runs fails nothing: it is read a
       return { status: response.status, code, retryAfter: response.headers.get('retry-after') }
     }
     let refused = await refuse()
-    // One request may be sent before the server notices that its connection was cut. The outcome of that request is
-    // unknown.
+    // The first request may still use the broken connection. Its outcome is then unknown, and the test repeats it.
     for (; refused.code === 'outcome_unknown'; refused = await refuse()) assert.equal(refused.status, 503)
     assert.equal(refused.status, 503)
     assert.ok(refused.retryAfter)

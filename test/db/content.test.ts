@@ -7,8 +7,8 @@ import { test } from 'node:test'
 const ROOT = resolve(import.meta.dirname, '../..')
 
 /**
- * Files that distinguish whether content is still in Postgres: two files read content, two release it, and the others
- * are the SQL of both.
+ * The only files that may distinguish content in Postgres from content in the archive. Two files read content, two
+ * files release it from Postgres, and the others contain the SQL for this.
  */
 const KNOWING = [
   'migrations/0004-records.sql',
@@ -21,7 +21,7 @@ const KNOWING = [
   'src/followers/archive/release-content.ts',
 ]
 
-/** Columns that show whether content is in Postgres, and calls that read the archive. */
+/** Names of columns that show whether content is in Postgres, and of functions that read the archive. */
 const WORDS =
   /\breleased_bytes\b|\bleaves_for_archive\(|\b[cn]\.content is (not )?null|(await|=) archiveOf\(|\bLeavingChunk\b|\.content, 'base64'|asBase64\('c\.content'\)/
 

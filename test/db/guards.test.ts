@@ -19,14 +19,16 @@ import {
 } from '../helpers/database.ts'
 import { createTestLedger, makeEntry, type TestLedger } from '../helpers/test-ledger.ts'
 
-/* Triggers, foreign keys and WAL logging of a table protect the chain, and an owner can turn them off (finding S1). */
+/*
+ * Triggers, foreign keys and WAL logging of a table protect the chain. An owner can turn all of them off (finding S1).
+ */
 
 const masterKey = makeMasterKey(TEST_MASTER_KEY)
 const migrateNow = (ownerUrl: string) => migrate({ ownerUrl, masterKey, passwords: TEST_PASSWORDS })
 
 /**
- * Triggers that must fire always: those of the chain, and the one that refuses all logins except the owner's while
- * other triggers are off.
+ * Triggers that must always fire: the triggers of the chain, and the trigger that refuses all logins except the owner's
+ * while other triggers are off.
  */
 const ALWAYS = ['chain_heads_forward_only', 'entries_extend_chain', 'proven_session']
 
@@ -111,7 +113,8 @@ test('an entry that does not move its head is not appended, whichever way it tak
   await withClient(database.ownerUrl, (client) =>
     client.query('alter table tallystick.entries disable trigger entries_extend_chain'),
   )
-  // The failure concerns the database, not a row. So it is answered 503, and the batch is not halved.
+  // SQLSTATE 55000 concerns the database and not a row. So the server answers 503, and does not retry with half of the
+  // batch.
   const unmoved = (error: Error & { code?: string }) =>
     error.code === '55000' && classifyFailure(error).kind === 'unavailable'
   await assert.rejects(appendEntries(api, [makeEntry(ledger)]), unmoved)
@@ -131,7 +134,7 @@ test('what guards the tables is missed by each new connection, and migrate turns
     'alter table tallystick.records disable trigger records_begin',
     /the trigger records_begin of records is off/,
   )
-  // The state after `pg_restore --disable-triggers`.
+  // Makes the state that a restore with `pg_restore --disable-triggers` leaves.
   await refuses(
     'alter table tallystick.entries disable trigger all; alter table tallystick.entries enable trigger all',
     /the trigger entries_extend_chain of entries is off, the trigger records_begin of records is off: run `npm run op -- migrate`/,
@@ -152,7 +155,7 @@ test('what guards the tables is missed by each new connection, and migrate turns
   await openAs(database.apiUrl)
   await refuses('drop trigger entries_append_only on tallystick.entries', MISSING)
   await assert.rejects(migrateNow(database.ownerUrl), MISSING)
-  // The remedy that the refusal names.
+  // The error says that migrations/schema.sql contains the missing `create trigger`.
   const schema = readFileSync(new URL('../../migrations/schema.sql', import.meta.url), 'utf8')
   await withClient(database.ownerUrl, (owner) =>
     owner.query(/^CREATE TRIGGER entries_append_only .*$/m.exec(schema)![0]),

@@ -23,8 +23,8 @@ import {
 import { makeCreation, makeDocument, makeStep, makeWay } from '../helpers/test-steps.ts'
 
 /*
- * Tries to break each invariant through SQL with each login. Each refusal is a named constraint or trigger of the
- * schema, or 42501 for a missing privilege.
+ * Tries to break each invariant with SQL, with each login. Each attempt must be refused by a named constraint or
+ * trigger of the schema, or with 42501 for a missing privilege.
  */
 
 type Login = 'api' | 'worker' | 'owner'
@@ -33,7 +33,7 @@ type Refusal = { readonly constraint: string } | { readonly code: string }
 const FORBIDDEN = { code: '42501' }
 const refusedBy = (constraint: string): Refusal => ({ constraint })
 
-// One database for all tests, because no attempt succeeds.
+// All tests use one database, because no attempt succeeds.
 let shared: Promise<TestDatabase> | null = null
 let database: TestDatabase
 let clients: Record<Login, pg.Client>
@@ -56,7 +56,7 @@ async function open(t: TestContext): Promise<void> {
 /**
  * Fills the ledger with these entries:
  *
- * - 0 to 2: those of a new ledger
+ * - 0 to 2: the entries of a new ledger
  * - 3: a record
  * - 4: a batch
  * - 5: a gated record
@@ -178,7 +178,9 @@ const CHUNKS = (...chunks: Record<string, string>[]) => {
     values ${rows.map((row) => `(${Object.values(row)})`)}`
 }
 
-/** Takes a step of the gated record that is ACTIVE again. The step's entry is inserted in the same statement. */
+/**
+ * Takes a step of the gated record that was sent back and is ACTIVE again. The statement also inserts the step's entry.
+ */
 const STEP = (entry: Record<string, string>, change: string) =>
   `with entry as (${ENTRY('13', '$next', { kind: "'record-cancelled'", subject_id: '$gated', version: '6', prev_seq: '11', ...entry })})
    ${UPDATE('gated_records', change)} and record_id = $gated`
@@ -220,7 +222,10 @@ const DOCUMENT = (changes: Record<string, string>) => {
   return `insert into tallystick.documents (${Object.keys(columns)}) values (${Object.values(columns)})`
 }
 
-/** Inserts a checkpoint. `note` is the root in the third line of the note; it should be the tree's root. */
+/**
+ * Inserts a checkpoint. `note`: the root that the note claims in its third line. It is the tree's root if the note is
+ * valid.
+ */
 const CHECKPOINT = (size: string, chain: string, note = '$random::bytea', noteSize = size) =>
   `insert into tallystick.checkpoints (ledger_id, size, root, chain, note)
    select $ledger, ${size}, $random, ${chain}, format(E'%s\\n%s\\n%s\\n', origin, ${noteSize}, encode(${note}, 'base64'))
@@ -232,7 +237,7 @@ const COSIGNATURE = (size: string, line = '— w1 AAAA\\n') =>
 const UPDATE = (table: string, change: string) =>
   `update tallystick.${table} set ${change} where ledger_id = $ledger`
 
-/** Uses the other ledger's id as the peer's id. */
+/** Inserts a peer whose id is the other ledger's id. */
 const PEER = `insert into tallystick.peers (ledger_id, peer_id, name, role, state, created_by, token_hash, expires_at, inviter,
     remote_ledger_id, handshake, added_seq)
   values ($ledger, $other, 'peer', 'invited', 'active', $agent, $random, now(), '{}', $other, $random, 1)`
@@ -249,7 +254,7 @@ const FROM_PEER = [
    values ($ledger, $other, 7, $leaf, 'seen', 'other', 'seen')`,
 ]
 
-/** Attempts that fail even for the owner while the triggers are enabled. */
+/** Attempts of the owner's login. They fail as long as the triggers are enabled. */
 const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
   'change, delete or truncate entries': [
     [refusedBy('entries_append_only'), UPDATE('entries', 'envelope = $envelope, leaf = $leaf')],
@@ -362,10 +367,10 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
   ],
   'move a gated record where no transition and no entry leads': [
     ...[
-      "state = 'ACTIVE'", // No step belongs to the change.
-      "state = 'ACTIVE', version = 2", // No entry belongs to the change.
-      "state = 'ACTIVE', version = 2, last_seq = 8", // Entry 8 is the step of another record.
-      "state = 'ACTIVE', performer_id = $agent", // No step belongs to the change, and `$agent` is not the performer.
+      "state = 'ACTIVE'", // The change has no step.
+      "state = 'ACTIVE', version = 2", // The change has no entry.
+      "state = 'ACTIVE', version = 2, last_seq = 8", // Entry 8 is a step of another record.
+      "state = 'ACTIVE', performer_id = $agent", // The change has no step, and `$agent` is not the performer.
       'version = 2',
       'last_seq = 6',
     ].map((change): [Refusal, string] => [
@@ -376,7 +381,7 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
       "state = 'VERIFIED', version = 4, last_seq = 10", // The version goes backwards.
       "state = 'VERIFIED'",
       'version = 6',
-      CANCELLED, // No entry belongs to the change.
+      CANCELLED, // The change has no entry.
     ].map((change): [Refusal, string] => [
       refusedBy('gated_records_change'),
       `${UPDATE('gated_records', change)} and record_id = $gated`,
@@ -388,13 +393,13 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
         [{ version: '7' }, "state = 'CANCELLED', version = 7, last_seq = 13"],
         [{ prev_seq: '9' }, CANCELLED], // The entry does not follow the record's last entry.
         [{}, "state = 'EXPIRED', version = 6, last_seq = 13"], // The entry leads to another state.
-        [{ kind: "'verdict-rendered'" }, "state = 'ACCEPTED', version = 6, last_seq = 13"], // Not possible from ACTIVE.
+        [{ kind: "'verdict-rendered'" }, "state = 'ACCEPTED', version = 6, last_seq = 13"], // ACTIVE has no such step.
         [{}, `${CANCELLED}, performer_id = $other`],
         [{}, `${CANCELLED}, performer_id = null`],
         [{}, `${CANCELLED}, revisions = 0`],
       ] as const
     ).map(([entry, change]): [Refusal, string] => [refusedBy('gated_records_change'), STEP(entry, change)]),
-    // A copy of an old step. Each version has only one step.
+    // The step copies an old step. Each version has only one step.
     [refusedBy('entries_by_record'), STEP({ version: '4', prev_seq: '9' }, CANCELLED)],
   ],
   'change the terms of a gated record, exchange its performer or count its revisions anew': [
@@ -450,7 +455,7 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
       `${UPDATE('documents', change)} and seq = 11`,
     ]),
     [refusedBy('documents_content_or_erased'), DOCUMENT({ seq: '11', salt: 'null' })],
-    // The erasure is of another subject, or of another entry's document.
+    // The erasure names another subject, or the document of another entry.
     ...['9', '11'].map((seq): [Refusal, string] => [
       refusedBy('documents_keep'),
       `${UPDATE('documents', 'content = null, salt = null, erased_seq = 12')} and seq = ${seq}`,
@@ -475,7 +480,7 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
   'insert a record that no entry explains': [
     [refusedBy('records_begin'), RECORD({ first_seq: '13' })], // Entry 13 does not exist.
     [refusedBy('records_begin'), RECORD({ first_seq: '8' })], // Entry 8 is a step.
-    [refusedBy('records_begin'), RECORD({ first_seq: '1' })], // Entry 1 is not of a record.
+    [refusedBy('records_begin'), RECORD({ first_seq: '1' })], // Entry 1 does not belong to a record.
     [refusedBy('records_begin'), RECORD({ first_seq: '4' })], // Entry 4 is a batch.
     [refusedBy('records_begin'), RECORD({ first_seq: '4', record_id: '$batch' })],
     [refusedBy('records_begin'), NOTARIZED({ payload: 'null', salt: 'null', payload_erased_seq: '14' })],
@@ -556,7 +561,10 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
   ],
 }
 
-/** Attempts with the worker's login, which publishes checkpoints and extends the tree. They fail for the owner too. */
+/**
+ * Attempts with the worker's login, which publishes checkpoints and extends the tree. These attempts fail for the owner
+ * too.
+ */
 const TREE_ATTEMPTS: Record<string, [Refusal, string][]> = {
   'publish a checkpoint that contradicts the chain or an earlier one': [
     [refusedBy('checkpoints_agree'), CHECKPOINT('13', '$random')],
@@ -579,7 +587,7 @@ const TREE_ATTEMPTS: Record<string, [Refusal, string][]> = {
   ],
 }
 
-/** Attempts with the stolen login of an api or worker pod. The login lacks the privilege. */
+/** Attempts with the stolen login of an api or worker pod. The login lacks the needed privilege. */
 const POD_ATTEMPTS: Record<string, string[]> = {
   'write into the chain past append_entries': [
     ENTRY('13', '$next'),
@@ -899,7 +907,7 @@ const GRANTS: Record<string, string> = {
   tree_frontiers: 'api: SELECT; worker: INSERT, SELECT, UPDATE',
   peers: 'worker: SELECT',
   ...Object.fromEntries(
-    // All columns except the sealed token.
+    // Lists the columns that the login may read: all except the sealed token.
     [
       'ledger_id',
       'peer_id',
@@ -1140,8 +1148,8 @@ test('rows of a ledger that is moved stay as they are in each table that a login
      order by 1`,
     [BEFORE_EACH_CHANGED_ROW],
   )
-  // While a ledger is moved, other code guards these tables: append_entries, which reads the head, erase_documents,
-  // and the worker, which skips the ledger.
+  // Tables without a trigger that protects them while their ledger is moved. Other code protects them: append_entries
+  // (which reads the head), erase_documents, and the worker (which skips the ledger).
   const guarded = [
     'batch_chunks',
     'batch_keys',
@@ -1232,7 +1240,7 @@ function run(login: Login, sql: string) {
   return clients[login].query(text, parameters)
 }
 
-/** Replaces $name by $1 …, in order of appearance. $$ stays. */
+/** Replaces each $name by $1 …, in order of appearance. $$ is not replaced. */
 function bind(sql: string): [string, unknown[]] {
   const names: string[] = []
   const text = sql.replace(/\$([a-zA-Z]\w*)/g, (_, name: string) => {

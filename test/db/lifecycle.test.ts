@@ -40,7 +40,7 @@ async function open(t: TestContext) {
   }
   const owner = await connect(t, database.ownerUrl)
   const ledger = await createTestLedger(logins.api)
-  /** Appends the entries one by one, each with the login that may append it. */
+  /** Appends the entries one by one. Each entry uses the login that may append it. */
   const append = async (...entries: TestEntry[]) => {
     const outcomes: string[] = []
     for (const entry of entries)
@@ -58,7 +58,7 @@ test('the tables of the database hold the lifecycle that is in src/proof/stateme
   const { owner } = await open(t)
   const read = async (sql: string) => (await owner.query({ text: sql, rowMode: 'array' })).rows
   const ways = LIFECYCLE.map(({ from, kind, to }) => [from ?? '', kind, to])
-  // Searches and the audit use this column to find ended records.
+  // The expression of the column `ended_as`, by which searches and the audit find ended records.
   const [ended] = await read(`select pg_get_expr(d.adbin, d.adrelid) from pg_attrdef d
     join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
     where d.adrelid = 'tallystick.gated_records'::regclass and a.attname = 'ended_as'`)
@@ -71,7 +71,7 @@ test('the tables of the database hold the lifecycle that is in src/proof/stateme
   assert.deepEqual(
     await read(`select from_state, kind, to_state from tallystick.record_transitions
       order by from_state collate "C", kind collate "C", to_state collate "C"`),
-    // The records of a batch begin together.
+    // The database has one transition more than LIFECYCLE: that of the records of a batch.
     [['', 'batch-notarized', 'RECORDED'], ...ways].sort(),
   )
   assert.deepEqual(
@@ -105,7 +105,7 @@ const judge: Who = (about) => about.gate === 'principal' && principal(about)
 const judgeOrAuto: Who = (about) => (about.gate === 'auto' ? worker(about) : principal(about))
 const anotherAgent: Who = ({ party }) => party === 'principal' || party === 'stranger'
 
-/** Every transition of a record with its party. Any other step is refused. */
+/** Every transition of a record, and the parties that may take it. Any other step is refused. */
 const TABLE: readonly [from: string, kind: StepKind, to: string, who: Who][] = [
   ['CREATED', 'record-activated', 'ACTIVE', performer],
   ['ACTIVE', 'completion-submitted', 'SUBMITTED', performer],
@@ -132,7 +132,7 @@ for (const gate of ['principal', 'auto'] as const) {
     const deadlineMs = Date.now() + 2_500
     const standing = new Map<string, TestEntry>()
     for (const from of GATED_STATES) {
-      // `record-expired` is possible only after the deadline, the other steps only before it.
+      // `record-expired` is possible only after the deadline. The other steps are possible only before the deadline.
       for (const kind of ['record-expired', null]) {
         const deadline = from === 'EXPIRED' ? Date.now() : kind ? deadlineMs : null
         const way = makeWay(ledger, from, { gate: 'principal', deadlineMs: deadline })
@@ -162,7 +162,7 @@ type Standing = {
   readonly gate: 'principal' | 'auto'
 }
 
-/** Tries a step as every party, and rolls back what was appended. */
+/** Tries a step as every party. Each attempt is rolled back. */
 async function tryAll({ logins, ledger, last, gate }: Standing, from: string, kind: StepKind, to: string) {
   const way = TABLE.find((row) => row[0] === from && row[1] === kind && row[2] === to)
   for (const party of PARTIES) {
@@ -180,12 +180,15 @@ async function tryAll({ logins, ledger, last, gate }: Standing, from: string, ki
 
 function columnsOf(ledger: TestLedger, party: Party): Partial<TestEntry> {
   if (party === 'system') return { actorId: null, partyId: undefined, keyId: null }
-  // A thief of the worker's login names the party of the step.
+  // With a stolen worker's login, an attacker could name the principal as the party of the step.
   if (party === 'system as principal') return { actorId: null, partyId: ledger.agentId, keyId: null }
   return by({ principal: ledger.agentId, performer: TEST_PERFORMER, stranger: TEST_STRANGER }[party])
 }
 
-/** Replaces the verdict by the one that the rules require. */
+/**
+ * Returns the entries that lead a new record with the gate `auto` to `state`. For REJECTED, the verification is
+ * DISCREPANT, because only then the rules reject.
+ */
 async function makeAutoWay(
   ledger: TestLedger,
   state: string,
@@ -256,7 +259,7 @@ test('on each side of the deadline exactly the steps that belong there are taken
     const steps = [makeStep(ledger, first, 'record-activated'), makeStep(ledger, second, 'record-expired')]
     assert.deepEqual(await append(...steps), outcomes)
   }
-  // The deadline binds only the performer. A record that was submitted before the deadline may continue after it.
+  // The deadline applies only to the performer. A record that was submitted before the deadline may continue after it.
   const deadlineMs = Date.now() + 400
   const active = makeWay(ledger, 'ACTIVE', { deadlineMs })
   const verified = makeWay(ledger, 'VERIFIED', { deadlineMs })
@@ -326,9 +329,9 @@ test('steps but the last write to no index of the standing, where its page has r
   for (const i of ways[0]!.keys()) await append(...ways.map((way) => way[i]!))
   const after = await readUpdates()
   assert.equal(after.updates - before.updates, 4 * ways.length)
-  // At most three of the four writes of a record are heap-only, because the last one changes an index. A snapshot of
-  // another test can retain old rows, which fill pages and reduce the count. If an index contained the state, the
-  // count would be 0.
+  // A record is written four times. The last write changes an index, so at most three writes are heap-only. Fewer are
+  // possible, because a snapshot of another test can retain old rows, which fill pages. If an index contained the
+  // state, no write would be heap-only.
   const heapOnly = after.heapOnly - before.heapOnly
   assert.ok(heapOnly > 0 && heapOnly <= 3 * ways.length, `${heapOnly}`)
 })

@@ -118,7 +118,7 @@ test('two that do not stand side by side, or do not follow from each other, are 
     cases.push([['appended', 'again'], await makePair({ verdict })])
   }
   for (const [outcomes, items] of cases) assert.deepEqual(await append(...items), outcomes)
-  // Entries of two different records are not a pair. Each entry is decided separately.
+  // A verification and a verdict of two different records are not a pair. So each entry is decided separately.
   const [verified] = await makePair()
   assert.deepEqual(await append(verified, other[1]), ['appended', 'refused_state'])
   await check()

@@ -79,7 +79,7 @@ test('busy, and taking its connections in turn, it is found out as well', { skip
 test('one that gives no second connection is not taken for one that pools by the session', {
   skip,
 }, async (t) => {
-  // The pooler lets the second connection wait until this process gives up.
+  // The pooler has only one connection to the database. It lets the second client wait until this process gives up.
   const { config } = await configureThrough(t, 'transaction', [
     'default_pool_size = 1',
     'query_wait_timeout = 1',

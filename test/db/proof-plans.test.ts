@@ -38,8 +38,9 @@ test('every read of a proof is by primary key or index, in a plan made on empty 
   for (const [what, read] of Object.entries(READS)) {
     const plan = await planOf(client, read)
     assert.match(plan, /Index Cond/, `${what}:\n${plan}`)
-    // A filter in a plan means that more rows are read than needed. Two exceptions are allowed: sorting cosignatures,
-    // because a checkpoint has few of them, and checking the record of an entry that was already found.
+    // A filter in a plan means that more rows are read than needed. The test allows two exceptions: sorting the
+    // cosignatures of a checkpoint, because a checkpoint has few, and checking the record of an entry that was already
+    // found.
     assert.doesNotMatch(
       plan,
       /Seq Scan|Sort Key: (?!\(\(s\.peer_id IS NOT NULL\)\), s\.cosigned_at)|Filter: (?!.*first_seq)/,

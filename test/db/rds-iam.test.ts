@@ -25,7 +25,7 @@ test('on RDS migrate lets the two logins in with tokens, or says what its master
     rows.map(({ login }) => login),
     ['tallystick_api', 'tallystick_owner', 'tallystick_worker'],
   )
-  // The grants exist already, so the owner need not be able to make them.
+  // The logins already have the role `rds_iam`, so `migrate` works although the owner cannot grant it.
   await run('revoke rds_iam from tallystick_owner cascade')
   await run('grant rds_iam to tallystick_api, tallystick_worker')
   assert.deepEqual(await migrateNow(), [])

@@ -27,8 +27,9 @@ import { createTestDatabase } from '../helpers/database.ts'
 import { createTestLedger, randomId } from '../helpers/test-ledger.ts'
 
 /*
- * A session caches plans. When its tables were empty, all plans seemed to cost the same. Even these cached plans must
- * stay good: each reads every table by an index, and by all columns of the index that the query gives.
+ * A session caches plans, and may have made them when its tables were empty and all plans seemed to cost the same. Such
+ * plans must be efficient too: each reads every table by an index, and uses all columns of the index for which the
+ * query has values.
  */
 
 test('what reads records, entries and erasures goes by keys, whenever it was planned', async (t) => {
@@ -50,7 +51,8 @@ test('what searches goes by keys, whenever it was planned', async (t) => {
         await searchRecords(searches, id, { filters, order: 'desc', after, limit: 10 })
     }
   })
-  // Two queries for each filter, one for filters that no batch record can match, and two that list days.
+  // The number is the sum of two queries for each filter, one query for filters that no batch record can match, and two
+  // queries that list days.
   assert.equal(new Set(asked.map(({ text }) => text)).size, 23)
   await checkPlans(pool, asked)
 })
@@ -89,8 +91,8 @@ async function checkEach(client: pg.ClientBase, asked: readonly Asked[]): Promis
     const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
     assert.doesNotMatch(plan, /Seq Scan|Bitmap|Merge Join|Hash Join/, `${text}\n${plan}`)
     for (const [, index, condition] of plan.matchAll(/ using (\S+) on .*\n *Index Cond: (.*)/g)) {
-      // A condition on the ledger's column alone would read the whole ledger. So the second column must be in the
-      // condition too.
+      // An index condition that has only the ledger's column would read all rows of the ledger. So it must contain the
+      // second column too.
       for (const column of columnsOf.get(index!)!.slice(0, 2))
         assert.match(condition!, new RegExp(`(?<![.\\w])${column}\\b`), `${text}\n${plan}`)
     }
@@ -120,7 +122,7 @@ function elementOf(value: unknown): string {
 
 type Asked = { readonly text: string; readonly values: readonly unknown[] }
 
-/** Returns the queries that the functions make for a new ledger. */
+/** Returns the queries that the functions send for a new ledger. */
 async function askedQueries(pool: pg.Pool): Promise<Asked[]> {
   const client = await pool.connect()
   const { id } = await createTestLedger(client)

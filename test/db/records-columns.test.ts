@@ -8,7 +8,7 @@ import { openEraser } from '../helpers/eraser.ts'
 import { fullRecord } from '../helpers/every-member.ts'
 import { erase } from '../helpers/personal-records.ts'
 
-/** Columns that an erasure does not change. They show that there was a record, but not its content. */
+/** Columns that an erasure does not change. They show that a record existed, but not its content. */
 const KEPT = new Set([
   'ledger_id',
   'record_id',
@@ -24,7 +24,7 @@ const KEPT = new Set([
   'other_members',
 ])
 
-/** For each type, a value that no row below has. */
+/** Maps a type of columns to a value that no row of this test has. */
 const OTHER: Readonly<Record<string, string>> = {
   uuid: 'gen_random_uuid()',
   text: `'other/1'`,

@@ -136,7 +136,7 @@ test('a policy that is not the newest takes nothing, and a statement is there on
   const again = makeRegistration(ledger, policy, { statement: first.statement! })
   await assert.rejects(append(again), { constraint: 'statements_ledger_id_leaf_key' })
   const next = adminEntry(ledger, 'registration-policy-set', ledger.id, {})
-  // Earlier items of the same call count too.
+  // A new policy also applies to later items of the call in which it is set.
   await assert.rejects(append(next, makeRegistration(ledger, policy)), { constraint: 'statements_policy' })
   assert.deepEqual(await append(next, makeRegistration(ledger, next)), ['appended', 'appended'])
   await assert.rejects(append(makeRegistration(ledger, policy)), { constraint: 'statements_policy' })

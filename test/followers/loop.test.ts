@@ -92,8 +92,8 @@ test('takes no larger share of the time than it may, however much there is to do
 })
 
 /**
- * Runs the loop on a simulated machine and records each round. A round waits, and takes CPU in its own thread and in
- * other threads.
+ * Runs the loop on a simulated machine and records each round. A simulated round waits, and uses CPU in its own thread
+ * and in other threads.
  */
 async function simulate(
   share: number,

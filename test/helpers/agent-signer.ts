@@ -18,8 +18,8 @@ import { expectStatus, type TestApp } from './app.ts'
 import { sha256 } from './test-chain.ts'
 
 /*
- * An agent that signs its own entries, correctly or not. Built from the format functions and node:crypto instead of
- * the SDK, so that a test can change any member.
+ * An agent that signs its own entries, correctly or with faults. It uses the format functions and node:crypto instead
+ * of the SDK, so that a test can change any member.
  */
 
 export type TestAgentKey = {
@@ -47,7 +47,7 @@ function signAs(alg: SignatureAlgorithm, key: KeyObject, message: Uint8Array): U
   return hasLowS(signature) ? signature : withOtherS(signature)
 }
 
-/** Returns (r, n - s) for (r, s). */
+/** Returns (r, n - s) for the signature (r, s). */
 export function withOtherS(signature: Uint8Array): Uint8Array {
   const s = ORDER - BigInt(`0x${toHex(signature.subarray(32))}`)
   return new Uint8Array([...signature.subarray(0, 32), ...fromHex(s.toString(16).padStart(64, '0'))])
@@ -64,7 +64,7 @@ export function signingOf({ ledger: { ledger, agent, key } }: TestApp): Signing 
   return { ledger: ledger.id, issuer: ledger.issuer, agent: agent.id, key: key.id }
 }
 
-/** Members in which a test differs from an honest agent. */
+/** Members whose values differ from those of an honest agent. */
 export type Otherwise = {
   readonly atMs?: number
   readonly predicate?: object

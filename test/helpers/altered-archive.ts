@@ -19,10 +19,10 @@ export function readerOf(files: ArchiveFiles): ArchiveReader {
   }
 }
 
-/** Alters an archive and recomputes its digests: what an attacker without a key can write. */
+/** Alters an archive and recomputes its digests. An attacker without a key can write such an archive. */
 export class ArchiveEditor {
   readonly files: ArchiveFiles
-  /** Seals of the archive, oldest first. */
+  /** Seals, oldest first. */
   readonly seals: readonly ArchiveSeal[]
 
   constructor(files: ArchiveFiles) {
@@ -41,7 +41,7 @@ export class ArchiveEditor {
     return this.#write(this.files, this.seals, (seal, i) => (i === index ? edit(seal) : seal))
   }
 
-  /** Changes an object and the seal that names it. */
+  /** Changes an object, and the seal that names the object. */
   object(name: string, edit: (bytes: Buffer) => Uint8Array): ArchiveFiles {
     const bytes = Buffer.from(edit(this.files.get(name)!))
     const [kind, rest] = name.split('/') as [string, string]
@@ -64,7 +64,7 @@ export class ArchiveEditor {
     )
   }
 
-  /** Changes the first line for which `edit` returns a value instead of null. */
+  /** Replaces the first line for which `edit` does not return null. */
   line(edit: (line: Record<string, unknown>) => object | string | null): ArchiveFiles {
     for (const { lines } of this.seals.flatMap(({ pieces }) => pieces)) {
       const texts = gunzipSync(this.files.get(lines)!).toString().split('\n').slice(0, -1)
@@ -114,12 +114,15 @@ const flipped = (at: number) => (bytes: Buffer) => {
   return changed
 }
 
-/** A gzip file whose content is one byte longer than the lines of a piece may be. */
+/** A gzip file whose content is one byte longer than a piece's lines may be. */
 const BOMB = gzipSync(Buffer.alloc(ARCHIVE_LINES_BYTES_MAX + 1), { level: 1 })
 
 type Alteration = readonly [about: string, code: string, (editor: ArchiveEditor) => ArchiveFiles]
 
-/** Needs an archive with a type, documents, and at least two seals, of which the older one ends within a tile. */
+/**
+ * Alterations of an archive. The archive must have a type, documents, and at least two seals. The older seal must end
+ * within a tile.
+ */
 export const ALTERATIONS: readonly Alteration[] = [
   [
     'a checkpoint of size 0',

@@ -34,7 +34,7 @@ export type TestApp = {
   readonly ledgerId: Uuid
   logs(): string
   /**
-   * Sends a request with the first ledger's key, or without a key for `key: null`. Fails if /openapi.json does not
+   * Sends a request with the first ledger's key, or without a key if `key` is null. Fails if /openapi.json does not
    * describe the answer.
    */
   send(method: string, url: string, options?: SendOptions): Promise<Response>
@@ -45,7 +45,10 @@ export type TestApp = {
   entries(query?: string, options?: SendOptions): Promise<any[]>
   /** Creates another ledger. Calls the route's own function, because a test may need a key with fewer scopes. */
   newLedger(options?: { scopes?: readonly Scope[]; expiresAtMs?: number }): Promise<NewLedger>
-  /** Row counts of all tables, and every chain head. Two equal results mean that nothing was written in between. */
+  /**
+   * Returns the row counts of all tables, and every chain head. If two results are equal, nothing was written between
+   * the two calls.
+   */
   written(): Promise<Record<string, unknown>>
   sql<T extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<T[]>
 }
@@ -53,21 +56,24 @@ export type TestApp = {
 export type SendOptions = {
   readonly key?: string | null
   readonly body?: unknown
-  /** Sent unchanged, as `application/json` unless `headers` set another type. */
+  /** Body that is sent unchanged, as `application/json` unless `headers` set another type. */
   readonly text?: string | Buffer
   readonly headers?: Record<string, string>
 }
 
 export type AppOptions = {
-  /** Default: a new database on the suite's server. */
+  /** Database of the application. Default: a new database on the suite's server. */
   readonly database?: TestDatabase
-  /** Returns the URL by which the application reaches its database, such as that of a proxy. Default: direct. */
+  /**
+   * Returns the URL by which the application reaches its database, for example the URL of a proxy. Default: the
+   * database's own URL.
+   */
   readonly apiUrl?: (database: TestDatabase) => string | Promise<string>
   readonly now?: () => number
   readonly environment?: Record<string, string>
 }
 
-/** Builds an application with its own database and one ledger. It is closed at the end of the test. */
+/** Builds an application with its own database and one ledger. The application is closed at the end of the test. */
 export async function buildTestApp(t: Test, options: AppOptions = {}): Promise<TestApp> {
   const { makeLedger, of } = await openApp(t, options)
   return of(await makeLedger())
@@ -170,7 +176,7 @@ export function genericBody(payload: object = { tool: 'search', q: 'price of cop
   return { type: 'generic/1', payload }
 }
 
-/** Returns the response. Throws an error with its body if the status differs. */
+/** Returns the response. If the status differs, throws an error with the response's body. */
 export function expectStatus(status: number, response: Response): Response {
   if (response.statusCode === status) return response
   throw new Error(`expected ${status}, got ${response.statusCode}: ${response.body.slice(0, 2_000)}`)
@@ -185,12 +191,15 @@ export function parseLines(text: string): any[] {
     .map((line) => JSON.parse(line))
 }
 
-/** Relies on Fastify announcing each instance before any route is registered. */
+/**
+ * Builds the application and collects its routes. This works because Fastify announces each instance before any route
+ * is registered.
+ */
 function buildAndCollectRoutes(deps: Deps): { app: FastifyInstance; routes: RouteOptions[] } {
   const routes: RouteOptions[] = []
   const collect = (message: unknown) => {
     const { fastify } = message as { fastify: FastifyInstance }
-    // A copy of the route as declared: HEAD is added later (src/http/plugins/methods.ts).
+    // The route is copied as it was declared, because HEAD is added later (src/http/plugins/methods.ts).
     fastify.addHook('onRoute', (route) => void routes.push({ ...route }))
   }
   subscribe('fastify.initialization', collect)
@@ -201,7 +210,10 @@ function buildAndCollectRoutes(deps: Deps): { app: FastifyInstance; routes: Rout
   }
 }
 
-/** Lists the tables and plans the query once. Both cost more than counting, and a test counts hundreds of times. */
+/**
+ * Returns a function that counts rows. The list of tables and the query's plan are made only once, because both take
+ * longer than counting, and a test counts hundreds of times.
+ */
 function makeReadWritten(owner: pg.Pool): () => Promise<Record<string, unknown>> {
   let query: Promise<string> | null = null
   return async () => {

@@ -4,8 +4,8 @@ import type { TestEntry } from './test-ledger.ts'
 import { genesisOf, linkOf } from './test-ledger.ts'
 
 /*
- * In-memory model of append_entries that decides items one after another. Outcomes and their precedence: see the top
- * of migrations/functions/append-entries.sql.
+ * In-memory model of append_entries that decides items one after another. The top of
+ * migrations/functions/append-entries.sql explains the outcomes and their precedence.
  */
 
 export type Login = 'api' | 'worker'
@@ -19,7 +19,10 @@ type ModelEntry = {
   readonly chain: string
   readonly document: string | null
 }
-/** `count`: records of the chunk that begins with this record. null: the record has its own entry. */
+/**
+ * A record of the model. `count`: if a chunk begins with this record, the number of the chunk's records; null if the
+ * record has its own entry.
+ */
 type ModelRecord = { readonly firstSeq: number; readonly count: number | null }
 export type ModelGated = {
   readonly firstSeq: number
@@ -43,7 +46,7 @@ export type ModelLedger = {
   readonly entries: ModelEntry[]
   readonly records: Map<string, ModelRecord>
   readonly gated: Map<string, ModelGated>
-  /** Key: actor and idempotency key. */
+  /** Maps actor and idempotency key to the first request. */
   readonly requests: Map<string, FirstRequest>
 }
 
@@ -57,7 +60,7 @@ export class AppendModel {
   readonly ledgers = new Map<string, ModelLedger>()
 
   append(items: readonly TestEntry[], login: Login): Answer[] {
-    // All items of a call are decided by the state at its start.
+    // All items of a call are decided by the state at the start of the call.
     const found = new Map(
       [...this.ledgers].map(([id, ledger]) => [
         id,
@@ -107,7 +110,7 @@ export class AppendModel {
     const { first, gated } = before
     const ledger = this.ledgers.get(hex(item.ledgerId))
     if (item.kind === 'ledger-created' ? ledger !== undefined : ledger === undefined) {
-      return { outcome: 'refused_ledger', seq: first?.seq ?? 0 } // The seq of a refused item has no meaning.
+      return { outcome: 'refused_ledger', seq: first?.seq ?? 0 } // Any value: the seq of a refused item has no meaning.
     }
     if (first) {
       const same = first.request === hex(item.idempotency!.requestHash)
@@ -116,7 +119,8 @@ export class AppendModel {
     const sameKey = item.idempotency && seen.keys.has(`${hex(item.ledgerId)} ${requestOf(item)}`)
     const sameRecord =
       item.version !== null && seen.subjects.has(`${hex(item.ledgerId)} ${hex(item.subjectId)}`)
-    // A step whose version is not above the record's is decided at once.
+    // A second step of the same record in one call gets `again`. A step whose version the record has already reached is
+    // refused instead.
     if (sameKey || (sameRecord && !before.follows && item.version > (gated?.version ?? 0)))
       return refuse('again')
     return refuse(decideKind(item, login, ledger) ?? decideStep(item, gated) ?? decideClock(item))
@@ -156,7 +160,7 @@ export class AppendModel {
   }
 }
 
-/** Adds the records that an item makes, or applies a step to its gated record. */
+/** Adds the records that an item makes. If the item is a step, applies it to its gated record. */
 export function moveRecords(ledger: ModelLedger, item: TestEntry, seq: number): void {
   for (const made of item.records) ledger.records.set(hex(made.recordId), { firstSeq: seq, count: null })
   for (const chunk of item.chunks)
@@ -183,7 +187,7 @@ export function moveRecords(ledger: ModelLedger, item: TestEntry, seq: number): 
   Object.assign(gated, stands)
 }
 
-/** True for the worker's completion-verified with its verdict directly behind it. */
+/** Returns true for the worker's completion-verified and the verdict directly after it. */
 function isPair(item: TestEntry, next: TestEntry): boolean {
   return (
     item.kind === 'completion-verified' &&
@@ -197,7 +201,7 @@ function isPair(item: TestEntry, next: TestEntry): boolean {
   )
 }
 
-/** Returns the state of the record after `item`, whether or not the item may be appended. */
+/** Returns the state of the record after `item`. Does not check whether `item` may be appended. */
 function leadBy(item: TestEntry, before: ModelGated | undefined): ModelGated {
   const nobody = { firstSeq: 0, principal: '', performer: null, gate: '', deadlineMs: null, maxRevisions: 0 }
   const to = { state: item.toState!, version: item.version!, lastLeaf: hex(item.leaf) }
@@ -231,7 +235,7 @@ function decideStep(item: TestEntry, gated: ModelGated | undefined): string | nu
   return !late && item.kind === 'record-expired' ? 'refused_deadline' : null
 }
 
-/** Parties that may take each step: the last column of the table in docs/reference/lifecycle.md. */
+/** Returns whether the item's party may take this step: the last column of the table in docs/reference/lifecycle.md. */
 function isEntitled(item: TestEntry, gated: ModelGated): boolean {
   const party = item.actorId && item.partyId ? hex(item.partyId) : null
   switch (item.kind) {

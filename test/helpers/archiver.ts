@@ -24,7 +24,9 @@ import { temporaryFiles } from './temporary-files.ts'
 
 type Logged = { readonly level: 'info' | 'error'; readonly err?: Error; readonly size?: number }
 
-/** Opens the worker's archive follower, with the worker's login, for an application with one ledger. */
+/**
+ * Opens the worker's follower that archives, for an application with one ledger. The follower has the worker's login.
+ */
 export async function openArchiver(t: Test, app: TestApp, given?: ArchiveStores) {
   const root = temporaryFiles({ after: (cleanup) => t.after(async () => cleanup()) }).directory
   const masterKey = makeMasterKey(TEST_MASTER_KEY)

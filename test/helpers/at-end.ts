@@ -2,8 +2,8 @@ import { after } from 'node:test'
 import type { Test } from './app.ts'
 
 /*
- * Cleanups that run before the cleanups of database.ts, which fail on open connections. Hooks of a process run in the
- * order of registration, so template-database.ts loads this module before database.ts.
+ * Runs cleanups at the end of a process, before the cleanups of database.ts, which fail on open connections. Hooks of a
+ * process run in the order of registration, so template-database.ts loads this module before database.ts.
  */
 
 const cleanups: (() => Promise<void>)[] = []

@@ -1,5 +1,5 @@
 /**
- * Returns a minimal environment for a child process. It contains no other variable of the caller, such as
+ * Returns a minimal environment for a child process. No other variable of the caller is passed, for example
  * DATABASE_URL or a key.
  */
 export function bareEnvironment(): Record<string, string> {

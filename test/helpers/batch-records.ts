@@ -6,8 +6,8 @@ import type { TestApp } from './app.ts'
 import { listStoredChunks, type StoredChunk } from './stored-chunks.ts'
 
 /**
- * Lists the stored records of batches in chain order. Each has its parsed payload, or null if the payload was erased.
- * Without `ledgerId` the records are of all ledgers.
+ * Lists the stored records of batches in chain order. Each record has its parsed payload, or null if the payload was
+ * erased. Without `ledgerId`, the records of all ledgers are listed.
  */
 export async function listStoredRecords(from: Pick<TestApp, 'sql'> & { readonly ledgerId?: string }) {
   const records = (await listStoredChunks(from)).flatMap(recordsOf)

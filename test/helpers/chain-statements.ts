@@ -24,7 +24,7 @@ export function pushStatement(
   return chain.push(STATEMENT, recordedAt, bytes)
 }
 
-/** Appends the `statement-registered` entry that belongs behind the statement. */
+/** Appends the `statement-registered` entry that must follow the statement. */
 export function register(
   chain: TestChain,
   policy: TestLine,

@@ -11,18 +11,21 @@ import { makeGated } from './test-gated.ts'
 import { receiptFileOf } from './test-proof.ts'
 
 /*
- * Makes test/vectors/chains.json, which both verifiers read. Each export breaks one rule about the order of entries,
- * or several rules of which a given one must be reported first. `node tools/run.mjs test/helpers/chain-vectors.ts`
- * regenerates the file.
+ * Makes test/vectors/chains.json, which both verifiers read. Each export breaks one rule about the order of entries. A
+ * few exports break several rules, and their code says which rule must be reported. `node tools/run.mjs
+ * test/helpers/chain-vectors.ts` regenerates the file.
  */
 
-/** `code`: the expected refusal; null: the export is valid. `compromised`: time of the compromise, by kid. */
+/**
+ * A test vector. `code`: the expected refusal; null if the export is valid. `compromised`: maps a kid to the time of
+ * its compromise.
+ */
 export type ChainVector = {
   readonly name: string
   readonly code: string | null
   readonly lines: readonly string[]
   readonly compromised?: Readonly<Record<string, string>>
-  /** Receipts (their statements in base64) and notes that the verifier stored earlier. */
+  /** What the verifier stored earlier: the statements of receipts in base64, and notes. */
   readonly receipts?: readonly string[]
   readonly checkpoints?: readonly string[]
 }
@@ -31,7 +34,7 @@ type Build = (chain: TestChain) => void
 
 const HASH = 'ab'.repeat(32)
 
-/** Kinds that only agents may make. Here the system is their actor, so they are invalid. */
+/** Kinds of entries that only agents may make. Here the system is their actor, so they are invalid. */
 const BY_SYSTEM: readonly (readonly [EntryKind, object])[] = [
   ['registration-policy-set', { issuers: [] }],
   ['retention-set', { days: 183, basis: 'ai_act_19' }],
@@ -342,7 +345,9 @@ const BUNDLES: readonly (readonly [
   ],
 ]
 
-/** A first entry by another key. A verifier must check the checkpoint before the rest of the first entry. */
+/**
+ * The first entry is signed by another key. A verifier must check the checkpoint before the rest of the first entry.
+ */
 function signedByAnother(): ChainVector {
   const chain = makeChain({ empty: true })
   const other = makeSigner()
@@ -361,7 +366,7 @@ function signedByAnother(): ChainVector {
   }
 }
 
-/** A receipt of another ledger. A verifier must check the receipt's ledger before its path. */
+/** The receipt belongs to another ledger. A verifier must check the receipt's ledger before its path. */
 function receiptOfAnother(): ChainVector {
   const [chain, other] = [makeChain(), makeChain()]
   const receipts = [toBase64(receiptFileOf(other, other.lines[1]!, { path: [] }))]
@@ -374,7 +379,10 @@ function receiptOfAnother(): ChainVector {
   }
 }
 
-/** A second history under the same keys. A verifier must check stored checkpoints before receipts. */
+/**
+ * The stored checkpoint and the stored receipt belong to another history, signed with the same keys. A verifier must
+ * check stored checkpoints before receipts.
+ */
 function keptOfAnother(): ChainVector {
   const chain = makeChain()
   const line = chain.notarize()
@@ -385,7 +393,7 @@ function keptOfAnother(): ChainVector {
   return { name, code: 'checkpoint_mismatch', lines: chain.exportLines(), receipts, checkpoints }
 }
 
-/** A verifier must check the chain before the time of a compromise. */
+/** The chain is broken after a compromise. A verifier must check the chain before the time of the compromise. */
 function brokenBehindTheft(): ChainVector {
   const chain = makeChain()
   chain.notarize().chain = HASH

@@ -3,15 +3,18 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 
 /*
- * npm test -- --changed: selects the tests that the changed files affect. A file affects the files that import it,
- * start it or name its path in a string, and transitively the files that these affect. Tests that list the files of a
- * folder read more files than they name. Such tests are guards and always selected.
+ * npm test -- --changed: selects the tests that the changed files affect. A file affects all files that import it,
+ * start it or name its path in a string. It also affects all files that these files affect. Tests that list the files
+ * of a folder read more files than they name. Such tests are called guards and are always selected.
  */
 
-/** Branches to compare with. The first that exists is used. */
+/** Branches to compare with. The first branch that exists is used. */
 const BASES = ['main', 'origin/main']
 
-/** Returns paths, from the root, of files that differ from the merge base: committed or not, new or deleted. */
+/**
+ * Returns the paths, relative to the root, of files that differ from the merge base. The files may be committed or not,
+ * new or deleted.
+ */
 export function changedFiles(root: string, base?: string): string[] {
   const git = (...args: string[]) =>
     execFileSync('git', ['-C', root, ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
@@ -51,14 +54,14 @@ export function nearestTests(root: string, tests: readonly string[], file: strin
     .map(({ test }) => test)
 }
 
-/** Fewest imports from the test to a wanted file. null: there is no path. */
+/** Returns the smallest number of imports from the test to a wanted file. Returns null if there is no path. */
 function distanceTo(
   isWanted: (path: string) => boolean,
   test: string,
   names: (file: string) => readonly string[],
 ): number | null {
   const distances = new Map([[test, 0]])
-  // Breadth-first: iteration includes entries that are added meanwhile.
+  // This is a breadth-first search, because the iteration includes entries that are added meanwhile.
   for (const [path, distance] of distances) {
     if (isWanted(path)) return distance
     for (const named of names(path)) if (!distances.has(named)) distances.set(named, distance + 1)
@@ -68,7 +71,7 @@ function distanceTo(
 
 const CODE = /\.(ts|tsx|mjs|cjs)$/
 const TYPE_IMPORT = /^(?:import|export)\s+type\s[^'"]*?from\s+'[^']+'/gm
-/** A path ends with an extension or, if it is a folder, with a slash. */
+/** Matches a path in a string. A path ends with an extension or, if it is a folder, with a slash. */
 const PATH = /['"`](\.{0,2}[\w@./-]*(?:\.[a-z]{2,4}|\/))['"`]/g
 
 /**
@@ -92,13 +95,12 @@ function namedIn(root: string, file: string): string[] {
   return [...text.matchAll(PATH)].flatMap(([, path]) => {
     const places = path!.startsWith('.') ? [dirname(file), ''] : ['', dirname(file)]
     const found = places.map((place) => relative(root, resolve(root, place, path!)))
-    // Drops the root itself and paths outside of it.
     const inside = found.filter((place) => place !== '' && !place.startsWith('..'))
     return path!.endsWith('/') ? inside.map((place) => `${place}/`) : inside
   })
 }
 
-/** Matches code that lists files, so that any new file can matter to it. */
+/** Matches code that lists files. Any new file can affect such code. */
 const LISTS = /\bglobSync\(|readdirSync\([^;]{0,100}recursive: true/
 
 function isGuard(root: string, test: string): boolean {

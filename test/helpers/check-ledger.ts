@@ -4,7 +4,7 @@ import type { Uuid } from '../../src/proof/ids.ts'
 import { genesisOf, leafOf, linkOf } from './test-ledger.ts'
 
 /*
- * Verifies a whole ledger from the stored rows. Tests call it after nearly every step, above all after failed steps.
+ * Verifies a whole ledger from the stored rows. Tests call it after nearly every step, especially after failed steps.
  * It needs a login that may read idempotency keys: the owner's or a superuser's.
  */
 
@@ -32,7 +32,7 @@ export async function checkAllLedgers(db: pg.Pool | pg.ClientBase): Promise<numb
 
 async function checkChain(db: pg.Pool | pg.ClientBase, ledgerId: Uuid): Promise<number> {
   const id = ledgerId
-  // One query for one snapshot, because the ledger may be growing.
+  // One query reads everything in one snapshot, because the ledger may be growing.
   const { rows } = await db.query<{
     seq: number
     leaf: Buffer

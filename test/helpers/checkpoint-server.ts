@@ -5,10 +5,12 @@ import { verifierKeyOf } from './test-proof.ts'
 
 type CheckpointTest = { after(cleanup: () => void): void }
 
-/** The server's answers. A test may change them. */
+/** Answers of the server. A test may change them. */
 export type ShownCheckpoint = { note: string; proof: () => { status: number; body: object } }
 
-/** Starts a server that shows clients any checkpoint that its operator chooses. Returns its address. */
+/**
+ * Starts a server that may show any checkpoint to its clients, like a server whose operator lies. Returns its address.
+ */
 export async function serveCheckpoints(
   t: CheckpointTest,
   chain: TestChain,

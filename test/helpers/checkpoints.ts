@@ -8,8 +8,8 @@ import { makePublisher } from './publisher.ts'
 import { openWorkerPool } from './test-worker.ts'
 
 /**
- * Returns a function that publishes a checkpoint of every ledger that has grown. It backdates the previous
- * checkpoints, so that no wait is needed.
+ * Returns a function that publishes a checkpoint of every ledger that has grown. The function backdates the previous
+ * checkpoints, so that it does not have to wait.
  */
 export async function makePublish(t: Test, app: TestApp): Promise<() => Promise<void>> {
   const directory = await mkdtemp(join(tmpdir(), 'tallystick-test-'))
@@ -24,7 +24,7 @@ export async function makePublish(t: Test, app: TestApp): Promise<() => Promise<
   }
 }
 
-/** Runs statements with all triggers disabled, as an attacker who controls the machine could. */
+/** Runs statements with all triggers disabled, like an attacker who controls the machine. */
 export async function unguarded(app: TestApp, statements: string): Promise<void> {
   await app.sql(`begin; set local session_replication_role = replica; ${statements}; commit`)
 }

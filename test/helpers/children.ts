@@ -4,7 +4,7 @@ import { after } from 'node:test'
 const children: ChildProcess[] = []
 
 /**
- * Kills the child after the file's tests. A child that a failed test leaves behind would keep the test file from
+ * Kills the child after the file's tests. A child that a failed test did not end would prevent the test file from
  * ending.
  */
 export function endsWithTests<T extends ChildProcess>(child: T): T {

@@ -32,13 +32,13 @@ export async function buildCliApp(t: CliTest, options?: AppOptions) {
   return { ...app, ...(await listen(t, app)) }
 }
 
-/** Like `listen`, with a new ledger of the application that all tests of the process share. */
+/** Works like `listen`, with a new ledger of the application that all tests of the process share. */
 export async function sharedCliApp(t: CliTest) {
   const app = await sharedApp()
   return { ...app, ...useCli(t, app, await addressOf(app)) }
 }
 
-/** Like `sharedCliApp`, with the gated type and its agents. */
+/** Works like `sharedCliApp`, and adds the gated type and its agents. */
 export async function sharedGatedCliApp(t: CliTest) {
   const app = await sharedGatedApp()
   return { ...app, ...useCli(t, app, await addressOf(app)) }

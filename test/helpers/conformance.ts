@@ -24,7 +24,7 @@ type Request = {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Headers that an answer may have only if the OpenAPI document declares them. */
+/** Headers that must be declared in the OpenAPI document if an answer has them. */
 const DOCUMENTED_HEADERS = [
   'Idempotency-Replayed',
   'RateLimit',
@@ -33,12 +33,15 @@ const DOCUMENTED_HEADERS = [
   'Tallystick-Ledger-Size',
   'WWW-Authenticate',
 ] as const
-/** Number of NDJSON lines that are checked. Exports are long, and their lines are alike. */
+/** Maximum number of NDJSON lines that are checked. Exports are long, and their lines are alike. */
 const LINES_MAX = 200
 
-/** One OpenAPI document for all applications of this process. */
+/** OpenAPI document that all applications of this process share. */
 let document: Promise<OpenApi> | undefined
-/** Each validator runs only a few times, so it is not optimized. That reduces the total cost by 40 %. */
+/**
+ * Validators are made without optimization, because each of them runs only a few times. This reduces the total cost by
+ * 40 %.
+ */
 const ajv = new Ajv2020({
   strict: false,
   validateSchema: false,
@@ -46,7 +49,7 @@ const ajv = new Ajv2020({
   code: { optimize: false },
   inlineRefs: false,
 })
-/** Validators by the text of their schema: a thousand answers share about a hundred schemas. */
+/** Maps the text of a schema to its validator. A thousand answers share about a hundred schemas. */
 const validators = new Map<string, ValidateFunction>()
 
 /** Fails unless `/openapi.json` declares the answer for this address: its status, media type, headers and body. */
@@ -55,14 +58,15 @@ export async function assertDocumented(
   request: Request,
   response: Response,
 ): Promise<void> {
-  // These addresses are not in the document: only servers call federation (docs/formats/federation.md), /mcp has its
-  // own protocol (docs/integrations/mcp.md), and the console is static files.
+  // These addresses are not in the document. Only servers call federation (docs/formats/federation.md). /mcp has its
+  // own protocol (docs/integrations/mcp.md). The console is static files.
   if (request.url.startsWith('/v1/federation/') || request.url === '/mcp') return
   if (/^\/console(\/|$)/.test(request.url)) return
   document ??= readDocument(app)
   const { paths } = await document
   const path = findPath(paths, request.url)
-  // OPTIONS is answered alike at every address (src/http/plugins/methods.ts). HEAD is checked as GET without content.
+  // OPTIONS has the same answer at every address (src/http/plugins/methods.ts), so it is not checked. HEAD is checked
+  // like GET, but without content.
   if (request.method === 'OPTIONS') return
   const isHead = request.method === 'HEAD'
   const operation = path && paths[path]![isHead ? 'get' : request.method.toLowerCase()]
@@ -136,7 +140,7 @@ function splitPlace(place: string): [path: string, method: string] {
   return [place.slice(0, end), place.slice(end + 1)]
 }
 
-/** A path without parameters takes precedence. */
+/** Returns the documented path of a URL. A path without parameters takes precedence. */
 function findPath(paths: OpenApi['paths'], url: string): string | undefined {
   const [address] = url.split('?')
   if (Object.hasOwn(paths, address!)) return address

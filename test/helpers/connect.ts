@@ -23,7 +23,7 @@ export function openTestPool(url: string, config: TestPoolConfig): pg.Pool {
 
 export async function connect(t: TestContext, url: string): Promise<pg.Client> {
   const client = new DatabaseClient(testDatabase(url).clientConfig())
-  client.on('error', () => {}) // Ignores errors here, because a test that cuts the connection sees the error in its query.
+  client.on('error', () => {}) // Ignored here: a test that cuts the connection gets the error from its query.
   await client.connect()
   t.after(() => client.end())
   return client

@@ -1,6 +1,6 @@
 /**
- * Returns JSON texts of `bytes` length that are as expensive to parse as possible. Each text is `{"records":[…]}`, or
- * `open` and `close` replace what surrounds the list.
+ * Returns JSON texts of `bytes` length that are as expensive to parse as possible. Each text is `{"records":[…]}`.
+ * `open` and `close` replace the text before and after the list.
  */
 export function costlyTexts(bytes: number, open = '"records":', close = ''): Record<string, string> {
   const fill = (before: string, unit: (i: number) => string, after: string): string => {
@@ -16,7 +16,7 @@ export function costlyTexts(bytes: number, open = '"records":', close = ''): Rec
   }
   const list = (unit: (i: number) => string, name = open) => fill(`{${name}[`, unit, `]${close}}`)
   const nested = () => '['.repeat(28) + ']'.repeat(28)
-  /** The most members of 18 bytes that the limits allow in one object. */
+  /** Maximum number of members in one object. Each member takes 18 bytes. */
   const most = Math.min(20_000, Math.floor(bytes / 40))
   const few = (name: string, inEach: number) =>
     list(() => {

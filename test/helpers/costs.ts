@@ -1,24 +1,27 @@
 import { readFileSync } from 'node:fs'
 
-/** CPU and wall time of a group in a run, child processes included. */
+/** Costs of a group of test files: CPU time and wall-clock time, both including child processes. */
 export type Cost = { readonly name: string; readonly cpuMs: number; readonly wallMs: number }
-/** CPU time of one file within its group's process, without children (load-file.ts). */
+/** CPU time of one file within the process of its group, without child processes (load-file.ts). */
 export type FileCost = Omit<Cost, 'wallMs'>
 
 /**
- * A file or group may cost this many times its value in the table. The factor is 2, because caches and load on the
+ * Maximum factor by which a file or group may exceed its cost in the table. It is 2, because caches and load on the
  * other core change the cost.
  */
 const GROWTH_MAX = 2
 const FLOOR_MS = 4_000
-/** Files below this cost are not checked, because a cheap file may be the one that warms the caches for its group. */
+/**
+ * Cost in ms below which a file is not checked. Such a file may be the first of its group, which pays for filling the
+ * caches.
+ */
 const FILE_FLOOR_MS = 2_000
 
 type Line = readonly [pid: number, parent: number, script: string | undefined, cpuMs: number, wallMs: number]
 
 /**
- * Adds up CPU time by group, from the notes that processes leave at their end (note-cpu.cjs). A process that is
- * killed, or that has its own environment, leaves no note.
+ * Adds up the CPU time of each group. Each process writes a note of its CPU time when it ends (note-cpu.cjs), except
+ * processes that are killed or have an environment of their own.
  */
 export function readCosts(
   noteFile: string,
@@ -28,7 +31,7 @@ export function readCosts(
   const lines = readNotes(noteFile).filter((note): note is Line => Array.isArray(note))
   const byPid = new Map(lines.map((line) => [line[0], line]))
   const owner = (line: Line): Line | null => {
-    // The test runner is the suite's child. It is not a group, although its first argument is a test file too.
+    // The test runner is the suite's child. The runner is not a group, although its first argument is a test file too.
     if (line[1] === suitePid) return null
     if (groupOf(line[2] ?? '') !== null) return line
     const parent = byPid.get(line[1])
@@ -56,7 +59,7 @@ function readNotes(noteFile: string): (Line | FileCost)[] {
     .map((line) => JSON.parse(line))
 }
 
-/** test/costs.json: CPU seconds by file. `npm run test:all -- --costs` renews it. */
+/** Maps a file to its CPU seconds. The table is test/costs.json. `npm run test:all -- --costs` renews it. */
 export type CostTable = Readonly<Record<string, number>>
 
 /** Returns one message for each group with files that have no line in the table. */
@@ -73,9 +76,7 @@ export function unknownFiles(
     )
 }
 
-/**
- * Returns one message for each file that exceeds its limit, so that no file's cost grows unnoticed within its group.
- */
+/** Returns one message for each file that exceeds its limit. So no file's cost can grow unnoticed within its group. */
 export function fileOverruns(costs: readonly FileCost[], table: CostTable): string[] {
   return costs.flatMap(({ name, cpuMs }) => {
     const maxMs = Math.max(FILE_FLOOR_MS, GROWTH_MAX * 1_000 * (table[name] ?? 0))

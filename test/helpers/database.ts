@@ -14,20 +14,18 @@ export type TestDatabase = {
   readonly apiUrl: string
   readonly workerUrl: string
   readonly superuserUrl: string
-  /** Drops the database before the end of its test. */
   drop(): Promise<void>
 }
 
-/** `name` appears in the message about leaked connections. */
+/** A test that owns resources. Messages about open connections contain `name`. */
 type Test = { readonly name: string; after(cleanup: () => Promise<void>): void }
 
-/** Time for a closing pool to finish. A connection that is still open after that is a leak. */
+/** Maximum time in ms that a closing pool needs. A connection that is still open after this time is reported. */
 const LEAK_MS_MAX = 2_000
 
 /**
- * Creates a migrated database as a copy of a template. The suite migrates the template once. The copy is dropped
- * after its test, or at the latest after the last test of the process. A connection that is still open then fails the
- * file.
+ * Creates a migrated database as a copy of a template. The suite migrates the template once. The copy is dropped after
+ * its test, or at the latest after the last test of the process. If a connection is still open then, the file fails.
  */
 export async function createTestDatabase(t: Test): Promise<TestDatabase> {
   const { client, url } = await suite()
@@ -44,7 +42,7 @@ export async function createTestDatabase(t: Test): Promise<TestDatabase> {
   }
 }
 
-/** Creates an empty database of the owner, without migrations. */
+/** Creates an empty database that belongs to the owner, without migrations. */
 export async function createEmptyDatabase(t: Test): Promise<{ ownerUrl: string; superuserUrl: string }> {
   const { client, url } = await suite()
   const name = newName()
@@ -56,8 +54,8 @@ export async function createEmptyDatabase(t: Test): Promise<{ ownerUrl: string; 
 }
 
 /**
- * Starts a separate Postgres server for a test that kills it. It is stopped, and its folder removed, after the file's
- * tests.
+ * Starts a separate Postgres server for a test that kills the server. After the file's tests, the server is stopped and
+ * its folder is removed.
  */
 export async function startTestPostgres(
   _t: Test,
@@ -71,8 +69,8 @@ export async function startTestPostgres(
   return server
 }
 
-// Runs in reverse order after all tests of the process. `t.after` hooks run in order of registration, so a hook here
-// would check for open connections before the test's own hooks close them.
+// Cleanups that run in reverse order after all tests of the process. `t.after` hooks run in order of registration. So a
+// hook of this module would check for open connections before the test's own hooks close them.
 const cleanups: (() => Promise<void>)[] = []
 after(async () => {
   const errors: unknown[] = []

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 
 /**
- * A rewritten chunk for `erase_documents`: its position, the SHA-256 of its content before, the new content, and the
+ * A rewritten chunk for `erase_documents`: its position, the SHA-256 of its previous content, the new content, and the
  * keys that no longer apply.
  */
 export type RewrittenChunk = {
@@ -12,7 +12,7 @@ export type RewrittenChunk = {
   readonly keysGone: readonly Uint8Array[]
 }
 
-/** Carries out in the database the erasures of the entries at `ats`. Returns the number of documents that existed. */
+/** Carries out the erasures whose entries have the seqs `ats`. Returns the number of erased documents that existed. */
 export async function eraseInDatabase(
   worker: Pick<pg.ClientBase, 'query'>,
   ledgerId: string,

@@ -17,7 +17,7 @@ type Details = {
 }
 type Logged = Details & { readonly level: 'info' | 'error' }
 
-/** Counts the documents that were erased according to the log, of one ledger or of all. */
+/** Returns the number of documents that were erased according to the log. Without `ledger`, all ledgers are counted. */
 export function takenAway(logged: readonly Logged[], ledger?: string): number {
   const lines = logged.filter(
     (line) => line.level === 'info' && (ledger === undefined || line.ledger === ledger),
@@ -33,7 +33,7 @@ export type Eraser = {
   readonly logged: Logged[]
 }
 
-/** Opens the worker's erasure follower, with the worker's login. */
+/** Opens the worker's follower that carries out erasures, with the worker's login. */
 export function openEraser(
   t: Test,
   app: TestApp,

@@ -7,8 +7,8 @@ import { nativeProviders } from '../../src/signing/native.ts'
 const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
 
 /**
- * Makes an ES256 signer like one of another project, because our servers verify ES256 but sign with Ed25519.
- * `privateKeyDer`: PKCS #8 DER of a P-256 key.
+ * Makes an ES256 signer as another project would. Our servers verify ES256, but sign with Ed25519. `privateKeyDer`:
+ * PKCS #8 DER of a P-256 key.
  */
 export function makeEs256Signer(privateKeyDer: Uint8Array): Signer {
   const privateKey = createPrivateKey({ key: Buffer.from(privateKeyDer), format: 'der', type: 'pkcs8' })

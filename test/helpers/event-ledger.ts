@@ -9,8 +9,8 @@ export type EventLedger = GatedApp & { readonly publish: () => Promise<void> }
 export type EventPageAnswer = { data: any[]; nextCursor: string; more: boolean }
 
 /**
- * Makes a ledger that has every kind of event except those of peers, with checkpoints in between. Without `given` it
- * makes a new application for it.
+ * Makes a ledger that has every kind of event except those of peers, with checkpoints in between. Without `given`, the
+ * ledger is in a new application.
  */
 export async function buildEventLedger(t: Test, given?: TestApp): Promise<EventLedger> {
   const app = await gateLedger(t, given ?? (await buildTestApp(t)))

@@ -4,14 +4,14 @@ import type { batchBody, notarizeBody } from '../../src/http/schemas/records.ts'
 import { RECORD_FILTERS } from '../../src/proof/statement/record-filters.ts'
 
 /*
- * The one fixture with every member of a record. It does not compile if a member of the request's schema is missing.
+ * The only fixture with every member of a record. It does not compile if a member of the request's schema is missing.
  * Every test that needs all members uses it. `npm run docs` writes the fixture for Python:
  * test/vectors/every-member.json.
  */
 
 type Item = z.input<typeof batchBody>['records'][number]
 type Single = Omit<z.input<typeof notarizeBody>, 'envelope' | keyof typeof terms>
-/** Two values of each member, so that a test notices a change. */
+/** Two different values of each member, so that a test detects a change. */
 type Samples = {
   readonly [Name in keyof (Item & Single)]-?: readonly [
     NonNullable<(Item & Single)[Name]>,
@@ -24,7 +24,7 @@ export type Known = {
   readonly records: readonly [string, string]
 }
 
-/** Sample values of each member of a batch item. They include all members of a single record. */
+/** Returns sample values of each member of a batch item. They include all members of a single record. */
 export function samplesOfItem({ agents, records }: Known): Samples {
   return {
     type: ['generic/1', 'order/1'],
@@ -46,7 +46,7 @@ export function fullItem(known: Known) {
   return members
 }
 
-/** Returns a single record with every member. Its trace goes into a header. */
+/** Returns a single record with every member. Its trace is in a header. */
 export function fullRecord(known: Known): { body: Omit<Single, 'salt'>; headers: { traceparent: string } } {
   const { traceparent, ...body } = fullItem(known)
   return { body, headers: { traceparent } }
@@ -58,7 +58,7 @@ function firstOf<T extends { readonly [name: string]: readonly [unknown, unknown
   }
 }
 
-/** Returns the search query for a member's value; null: no search uses the member. */
+/** Functions that return the search query for a member's value; null if no search uses the member. */
 const SEARCHES: { readonly [Name in keyof Samples]: ((value: never) => Record<string, string>) | null } = {
   type: (type: string) => ({ type }),
   payload: null,
@@ -73,8 +73,8 @@ const SEARCHES: { readonly [Name in keyof Samples]: ((value: never) => Record<st
 }
 
 /**
- * Returns two queries for each searchable member: one that finds the full record, and one with the other sample,
- * which does not.
+ * Returns two queries for each searchable member. The first query finds the full record. The second query uses the
+ * other sample and does not find the record.
  */
 export function searchesOf(
   known: Known,

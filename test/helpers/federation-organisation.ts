@@ -29,7 +29,7 @@ export type Answer = {
 }
 
 export type Ask = {
-  /** Default: the administrator's. */
+  /** Key of the request. Default: the administrator's key. */
   readonly key?: string
   readonly body?: object
   readonly headers?: Record<string, string>
@@ -46,17 +46,19 @@ export type OrganisationOptions = {
   readonly database: OwnDatabase
   readonly masterKey: Uint8Array
   readonly port: number
-  /** URL by which other servers reach this one, direct or through a proxy. */
+  /** URL by which other servers reach this server, directly or through a proxy. */
   readonly publicUrl: string
-  /** True: API and worker run in separate processes, which can be killed. */
+  /** True if API and worker run in separate processes, which can be killed. */
   readonly processes: boolean
-  /** Variables added to the usual environment of API and worker. */
   readonly environment: Record<string, string>
 }
 
 export const OPERATOR_KEY = `tlo_${'e'.repeat(40)}`
 
-/** A ledger at a server. Requests use its administrator's key, and SQL uses the owner of its database. */
+/**
+ * A ledger of a server. Requests use the key of the ledger's administrator. SQL uses the owner of the server's
+ * database.
+ */
 export class Member {
   readonly name: string
   /** Addresses of servers without a proxy. Requests use them round-robin. */
@@ -132,7 +134,7 @@ export class Organisation extends Member {
   readonly url: string
   readonly database: OwnDatabase
   readonly masterKey: Uint8Array
-  /** Metrics of each part that runs in this process, since the part's last start. */
+  /** Maps a part that runs in this process to its metrics since the part's last start. */
   readonly metrics = new Map<PartName, Metrics>()
   readonly #options: OrganisationOptions
   readonly #environment: NodeJS.ProcessEnv
@@ -169,7 +171,6 @@ export class Organisation extends Member {
     return this
   }
 
-  /** Resolves when the part is ready. */
   async start(name: PartName): Promise<void> {
     const log = this.#options.processes ? this.#logOf(name) : null
     const part = await startPart(name, { env: this.#environment, log })
@@ -177,7 +178,6 @@ export class Organisation extends Member {
     if (part.metrics) this.metrics.set(name, part.metrics)
   }
 
-  /** Does nothing if the part is not running. */
   async stop(name: PartName): Promise<void> {
     await this.#end(name, 'SIGTERM')
   }

@@ -16,9 +16,9 @@ export type { Agent, Answer, Organisation, OwnDatabase } from './federation-orga
 export { Member } from './federation-organisation.ts'
 
 export type OrganisationsOptions = {
-  /** True: each API and worker is a process that can be killed. False: they run in this process. */
+  /** True if each API and worker is a process that can be killed. False if they run in this process. */
   readonly processes?: boolean
-  /** Starts a proxy before each server. Takes the server's URL and returns the proxy's. */
+  /** Starts a proxy in front of each server. Takes the server's URL and returns the proxy's URL. */
   readonly through?: (url: string, index: number) => Promise<string>
   /** One database for each organisation. Default: copies of the suite's template. */
   readonly databases?: readonly OwnDatabase[]
@@ -47,7 +47,7 @@ export async function startOrganisations(
     })
     return organisation.open(t)
   })
-  // Waits for all starts before failing, so that the end of the test can stop all organisations.
+  // All starts are awaited before an error is thrown, so that the end of the test can stop all organisations.
   const started = await Promise.allSettled(starting)
   return started.map((result) => {
     if (result.status === 'rejected') throw result.reason
@@ -55,7 +55,10 @@ export async function startOrganisations(
   })
 }
 
-/** Makes a peering by an invitation of the first member. Returns `peer_…` when it is active on both sides. */
+/**
+ * Makes a peering by an invitation of the first member. When the peering is active on both sides, returns its id,
+ * `peer_…`.
+ */
 export async function peer(inviter: Member, invited: Member, msMax = SHARED_MS_MAX): Promise<string> {
   const { id, invitation } = await inviter.ask('POST', '/v1/peers', { body: { name: invited.name } })
   await invited.ask('POST', '/v1/peers', { body: { name: inviter.name, invitation } })
@@ -75,13 +78,12 @@ export async function untilPeer(
   })
 }
 
-/** A gated record of `home` that is shared with `guest`. */
 export type SharedRecord = {
   readonly id: string
   readonly peer: string
   readonly home: Member
   readonly guest: Member
-  /** Agent of the guest; null: the performer is an agent of the home ledger. */
+  /** Agent of the guest that performs the record; null if the performer is an agent of the home ledger. */
   readonly performer: Agent | null
 }
 
@@ -89,7 +91,7 @@ export async function registerDelivery(home: Member): Promise<void> {
   await home.ask('POST', '/v1/types', { body: DELIVERY })
 }
 
-/** Creates a shared `delivery/1`, performed by `performer`. `body` adds or overrides members. */
+/** Creates a shared `delivery/1` that `performer` performs. `body` adds or replaces members. */
 export async function share(
   {
     home,

@@ -8,7 +8,7 @@ import type { DocumentKind } from '../../src/proof/statement/document-subjects.t
 import type { TestApp } from './app.ts'
 import { leafOf } from './test-ledger.ts'
 
-/** A row of `erasures`, and the statement that the entry of the erasure signs. The two may differ. */
+/** A row of `erasures`, and the statement that the entry of the erasure signs. The row and the statement may differ. */
 export type SaidErasure = {
   readonly row: {
     readonly document: DocumentKind
@@ -19,7 +19,7 @@ export type SaidErasure = {
   readonly author?: NewLedger
 }
 
-/** Seals the erasure as the route would, with the given row and statement. */
+/** Seals an erasure as the route does, with the given row and statement. */
 export function signErasure(app: TestApp, signer: Signer, { row, signed, author }: SaidErasure): EntryRow {
   const { ledger, agent, key } = author ?? app.ledger
   const { entry } = sealEntry(

@@ -95,7 +95,7 @@ async function administer(t: Test, app: GatedApp): Promise<void> {
   await post(200, `/v1/agents/${agent.id}/signing-keys/${second.kid}/revoke`, {})
 }
 
-/** Closes the ledger as after a restore from an older backup, and reopens it as the operator. */
+/** Closes the ledger as a restore from an older backup does. Then reopens the ledger as the operator. */
 export async function closeAndReopen(app: TestApp): Promise<void> {
   const chain = Buffer.alloc(32, 1)
   await app.sql(

@@ -21,7 +21,7 @@ const SCOPES = {
 
 export type AgentName = 'principal' | keyof typeof SCOPES
 
-/** Steps that have a route, each with a valid body. */
+/** Maps each step that has a route to a valid body. */
 export const STEP_BODIES = {
   activate: {},
   completions: { evidence: { quantity: 100, currency: 'EUR' } },
@@ -34,7 +34,7 @@ export const STEP_BODIES = {
 export type StepName = keyof typeof STEP_BODIES
 export const STEP_NAMES = Object.keys(STEP_BODIES) as StepName[]
 
-/** Agent that takes each step. `overturn` is open to any agent except the performer. */
+/** Maps each step to the agent that takes it. Any agent except the performer may take `overturn`. */
 export const STEP_AGENTS: Readonly<Record<StepName, AgentName>> = {
   activate: 'performer',
   completions: 'performer',
@@ -44,7 +44,7 @@ export const STEP_AGENTS: Readonly<Record<StepName, AgentName>> = {
   overturn: 'overturner',
 }
 
-/** A type whose completions pass with EUR and a quantity from 95 to 105. */
+/** A type with rules: a completion passes with EUR and a quantity from 95 to 105. */
 export const DELIVERY = {
   name: 'delivery',
   version: 1,
@@ -75,7 +75,7 @@ export type StepOptions = {
 export type GatedApp = TestApp & {
   readonly agents: Readonly<Record<AgentName, Agent>>
   addAgent(name: string, scopes: readonly Scope[]): Promise<Agent>
-  /** Creates a `delivery/1` by `principal` for `performer`; `body` overrides. Fails unless the status is 201. */
+  /** Creates a `delivery/1` by `principal` for `performer`. `body` replaces members. Fails unless the status is 201. */
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
   create(body?: object, options?: Omit<StepOptions, 'body'>): Promise<any>
   /** Takes a step with the step's usual agent and body, unless `options` override them. */
@@ -100,7 +100,7 @@ export async function buildGatedApp(t: Test, options: AppOptions = {}): Promise<
   return gateLedger(t, await buildTestApp(t, options))
 }
 
-/** Like `buildGatedApp`, with an application that is reused (lent-app.ts). */
+/** Works like `buildGatedApp`, with an application that is reused (lent-app.ts). */
 export async function lendGatedApp(t: Test): Promise<GatedApp> {
   return gateLedger(t, await lendApp(t))
 }
@@ -168,7 +168,10 @@ async function addGates(app: TestApp, worker: ReturnType<typeof makeTestWorker>)
   return Object.assign(app, gated)
 }
 
-/** Long enough that even on a busy machine the record is created before its deadline. */
+/**
+ * Time in ms until the deadline of a record. It is long enough to create the record before its deadline, even on a busy
+ * machine.
+ */
 const EXPIRES_IN_MS = 600
 
 type WayStep = 'verify' | [StepName, StepOptions?]

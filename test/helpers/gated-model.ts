@@ -14,7 +14,6 @@ export type ModelRecord = {
   readonly gate: 'principal' | 'auto'
   readonly maxRevisions: number
   readonly revisions: number
-  /** True if the newest completion passes the type's rules. */
   readonly passes: boolean
 }
 
@@ -23,7 +22,7 @@ export type ModelRequest = {
   readonly by: AgentName
   readonly onBehalfOf: AgentName | null
   readonly ifVersion: number | null
-  /** True: a completion that passes the rules, or a verdict that accepts. */
+  /** True for a completion that passes the rules, and for a verdict that accepts. */
   readonly good: boolean
 }
 

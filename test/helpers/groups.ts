@@ -2,14 +2,14 @@ import { relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 /*
- * Groups test files into shared processes. Starting a process, loading the server (0.6 s of CPU), building the first
- * application (0.8 s) and warming up cost more than the tests of most files. Node's own `--test-isolation=none` would
- * put all files into one process.
+ * Groups test files into shared processes. Four things cost more than the tests of most files: starting a process,
+ * loading the server (0.6 s of CPU), building the first application (0.8 s), and warming up. Node's own
+ * `--test-isolation=none` would put all files into one process.
  */
 
 /**
- * Files that run in their own process. They measure its memory or time, change its environment, have hooks for all of
- * its tests, or start Postgres servers.
+ * Files that run in a process of their own. They measure the process's memory or time, change its environment, have
+ * hooks for all its tests, or start Postgres servers.
  */
 export const ALONE: ReadonlySet<string> = new Set([
   'cli/credentials.test.ts',
@@ -22,13 +22,13 @@ export const ALONE: ReadonlySet<string> = new Set([
   'tools/go-tool.test.ts',
 ])
 /**
- * Each file of this folder runs alone. The files have their own clusters and child processes, and run long compared
- * with a process start.
+ * Folder whose files each run alone. They have their own clusters and child processes, which take much longer than the
+ * start of a process.
  */
 const SYSTEM = 'system'
 /**
- * Seconds of CPU by test/costs.json. In a shared process the files take about half of that. A larger group would
- * delay the end of the run.
+ * Maximum cost of a group: the sum of its files in test/costs.json, in seconds of CPU. Together in one process, the
+ * files take about half of this. A larger group would delay the end of the run.
  */
 const PART_SECONDS_MAX = 60
 
@@ -36,7 +36,8 @@ export type Group = { readonly name: string; readonly files: readonly string[] }
 type Costly = { readonly file: string; readonly cost: number }
 
 /**
- * Returns the groups of all files, costliest first, because a long group that starts last delays the end of the run.
+ * Returns the groups of all files, the costliest group first. A long group that starts last would delay the end of the
+ * run.
  */
 export function groupFiles(
   testDir: string,
@@ -74,8 +75,8 @@ export function renderGroup({ files }: Group): string {
   return [
     "import { test } from 'node:test'",
     `import { beginTests, loadFile } from ${JSON.stringify(LOAD_FILE.href)}`,
-    // The other tests wait for this one. Otherwise the tests of the first file could end while the second is loading,
-    // and the process would run its final hooks.
+    // The other tests wait for this test, which ends when all files are loaded. Otherwise the tests of the first file
+    // could end while the second file is loading, and the process would run its final hooks.
     'const all = Promise.withResolvers()',
     "test('the files of the group are loaded', () => all.promise.then(beginTests))",
     ...imports,
@@ -84,7 +85,10 @@ export function renderGroup({ files }: Group): string {
   ].join('\n')
 }
 
-/** Splits a folder into groups of about equal cost: each file, costliest first, goes to the cheapest group so far. */
+/**
+ * Splits a folder into groups of about equal cost. Each file, costliest first, is added to the group with the lowest
+ * cost so far.
+ */
 function split(name: string, members: readonly Costly[]): Group[] {
   const total = members.reduce((sum, { cost }) => sum + cost, 0)
   const parts = Array.from({ length: Math.max(1, Math.ceil(total / PART_SECONDS_MAX)) }, () => ({

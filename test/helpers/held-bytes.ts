@@ -4,7 +4,9 @@ import { runInNewContext } from 'node:vm'
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
-/** Returns the bytes that the result of `make` retains, in the heap and in buffers outside the heap. */
+/**
+ * Returns the number of bytes that the result of `make` keeps in memory, in the heap and in buffers outside the heap.
+ */
 export async function heldBytes(make: () => unknown): Promise<number> {
   const before = await liveBytes()
   const made = await make()

@@ -1,15 +1,18 @@
 /**
- * Maximum time for which a test may block the event loop. The target is 50 ms; a shared core takes up to twice as
- * long. The attacks blocked it for 1,000 ms and more before they were fixed.
+ * Maximum time in ms for which a test may block the event loop. The target is 50 ms, but on a shared core everything
+ * may take twice as long. Before they were fixed, the attacks blocked the event loop for at least 1,000 ms.
  */
 export const HELD_MS_MAX = 100
 
 const LOOK_EVERY_MS = 1
 
 type Held<T> = {
-  /** Longest CPU time that this thread took without a pause. */
+  /** Longest CPU time in ms for which this thread blocked its event loop. */
   readonly heldMs: number
-  /** The same slice in wall-clock time, which includes the CPU time of other processes. */
+  /**
+   * Longest wall-clock time in ms for which the event loop could not run a timer. It includes the time that other
+   * processes use the CPU.
+   */
   readonly elapsedMs: number
   readonly result: T
 }
@@ -30,7 +33,7 @@ export async function heldWhile<T>(work: () => Promise<T>): Promise<Held<T>> {
   const timer = setInterval(look, LOOK_EVERY_MS)
   try {
     const result = await work()
-    // The pause ends the last slice, so that it is measured too.
+    // The pause ends the last slice, so that the last slice is measured too.
     await new Promise((resolve) => setTimeout(resolve, 2 * LOOK_EVERY_MS))
     return { heldMs: Math.round(heldMs), elapsedMs: Math.round(elapsedMs), result }
   } finally {

@@ -5,21 +5,22 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Ends } from './tcp-proxy.ts'
 
 /**
- * Fault of a request. `lose`: answers a write without executing it. `change`: flips a bit in the body of the answer.
+ * Fault of a request. `lose`: a write is answered but not executed. `change`: one bit in the body of the answer is
+ * flipped.
  */
 export type HttpFault = 'refuse' | 'cut' | 'slow' | 'lose' | 'change'
 
 export type HttpFaults = {
   readonly url: string
   choose: (method: string, path: string) => HttpFault | null
-  /** Number of all requests by method, with or without a fault. */
+  /** Maps a method to the number of all requests, with or without a fault. */
   readonly requests: Map<string, number>
 }
 
 const SLOW_MS = 300
 
 /**
- * Starts an HTTP proxy that injects faults. The proxy leaves the `Host` of a request unchanged, because it is signed.
+ * Starts an HTTP proxy that injects faults. The proxy does not change a request's header `Host`, because it is signed.
  */
 export async function startHttpFaults(t: Ends, target: string): Promise<HttpFaults> {
   const requests = new Map<string, number>()

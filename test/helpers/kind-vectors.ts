@@ -20,11 +20,11 @@ import { digestOf, makeChain, makeId, makeSigner, saltDocument, type TestLine } 
 
 /*
  * Makes test/vectors/kinds.json: one valid statement of each kind, and copies of it with one change each. Both
- * verifiers read the file, so that a wrong cell in one verifier's table of kinds fails its test. `node tools/run.mjs
+ * verifiers read the file. So a wrong cell in one verifier's table of kinds fails its test. `node tools/run.mjs
  * test/helpers/kind-vectors.ts` regenerates the file.
  */
 
-/** A sample statement with changes. `code`: the expected refusal; null: the statement is valid. */
+/** A sample statement with changes. `code`: the expected refusal; null if the statement is valid. */
 export type StatementVector = {
   readonly about: string
   readonly code: string | null
@@ -53,7 +53,9 @@ function samplesOf(): Record<string, Statement> {
   return Object.fromEntries(samples)
 }
 
-/** An entry that follows the entries of `KindVectors.begin`. `code`: the expected refusal; null: the entry is valid. */
+/**
+ * An entry that follows the entries of `KindVectors.begin`. `code`: the expected refusal; null if the entry is valid.
+ */
 export type LastVector = {
   readonly about: string
   readonly code: string | null
@@ -87,7 +89,7 @@ const AGT = SAMPLES['agent-registered'].subjects[0]!
 const CMP = SAMPLES['completion-submitted'].subjects[1]!
 const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
-/** Values of optional members that no sample has, or that suit the samples better. */
+/** Values of optional members. A vector adds such a member to a sample statement that lacks the member. */
 const OPTIONAL: Readonly<Record<string, JsonObject[string]>> = {
   onBehalfOf: AGT,
   traceparent: TRACEPARENT,
@@ -162,7 +164,10 @@ export function* statementVectors(): Generator<StatementVector> {
   }
 }
 
-/* Rules of docs/formats/statements.md. They are written by hand, because these vectors test the table of kinds. */
+/*
+ * Rules of docs/formats/statements.md. They are written by hand, because the vectors of this file test the table of
+ * kinds.
+ */
 
 const MOVES = (kind: string) =>
   /^(record-(notarized|created|activated|cancelled|expired)|completion-|verdict-|revision-)/.test(kind)
@@ -191,8 +196,8 @@ const OPTIONAL_OF: { readonly [Kind in EntryKind]?: readonly string[] } = {
 }
 
 /**
- * Kinds that the other sort of author (agent or system) cannot make, because of their members. Value: the expected
- * code.
+ * Maps a kind of entry to the expected code if its author is of the wrong sort (the system instead of an agent, or an
+ * agent instead of the system). Contains only kinds whose members reveal the wrong author.
  */
 const BY_OTHER: { readonly [Kind in EntryKind]?: string } = {
   'ledger-created': P,
@@ -230,7 +235,7 @@ const GATED = [
   'record-expired',
 ] as const
 
-/** Kind of the entry with which another ledger receives each kind. */
+/** Maps each kind to the kind of the entry with which another ledger receives it. */
 const RECEIVER: { readonly [Kind in EntryKind]?: string } = {
   ...Object.fromEntries(GATED.map((kind) => [kind, 'entry-received'])),
   'payload-erased': 'entry-received',
@@ -317,8 +322,8 @@ const CONTRADICTIONS: {
 }
 
 /**
- * Kinds whose entry passes all checks before the check of its author, if it directly follows the first entries of a
- * new ledger.
+ * Kinds whose entry can directly follow the first entries of a new ledger. So nothing but the check of its author can
+ * refuse such an entry.
  */
 const ALONE = KINDS.filter(
   (kind) =>
@@ -334,8 +339,8 @@ function isReceiving(kind: string): boolean {
 }
 
 /**
- * Makes all vectors. `codeOf` returns the code with which a ledger of these lines is refused. Its result is the
- * expected code where the author is entitled.
+ * Makes all vectors. `codeOf`: returns the code with which a verifier refuses a ledger of these lines. This is the
+ * expected code of each vector for which this file names no other.
  */
 export function makeKindVectors(codeOf: (lines: readonly string[]) => string | null): KindVectors {
   const chain = makeChain({ empty: true })
@@ -379,7 +384,7 @@ export function makeKindVectors(codeOf: (lines: readonly string[]) => string | n
       add(`${kind}, by a key with ${scope} alone`, entry(kind, byKey(only)))
       add(`${kind}, by a key with all but ${scope}`, entry(kind, byKey(not)), refused)
     } else add(`${kind}, by a key`, entry(kind, byKey(all)), refused)
-    // The system may erase by a retention rule.
+    // The system may erase only by a retention rule.
     const byRule = kind === 'payload-erased' && { rule: 3 }
     add(`${kind}, by the system`, entry(kind, { ...chain.system(), key: undefined, ...byRule }))
     add(`${kind}, signed by the agent`, entry(kind, byKey(all), own))
@@ -454,8 +459,8 @@ function bundleVectors(): KindVectors['bundles'] {
 }
 
 /**
- * Kinds of entries about a peering, each with a function that appends one. A bundle of an unrelated record must not
- * contain them.
+ * Kinds of entries about a peering, each with a function that appends such an entry. A bundle of a record must not
+ * contain an entry about a peering that has nothing to do with the record.
  */
 const ABOUT_PEERS: readonly (readonly [EntryKind, (peers: PeeredChains) => TestLine])[] = [
   ['peer-added', ({ guest }) => guest.lines.find(({ kind }) => kind === 'peer-added')!],
@@ -473,7 +478,7 @@ const ABOUT_PEERS: readonly (readonly [EntryKind, (peers: PeeredChains) => TestL
 
 const UNRELATED = 'entry_unrelated'
 
-/** Bundles of entries that may, or may not, be in a bundle together. */
+/** Bundles with several entries. `code`: the expected refusal; null if the entries may be in one bundle. */
 const TRAVELS: readonly (readonly [about: string, code: string | null, build: () => TestBundle])[] = [
   ...ABOUT_PEERS.map(
     ([kind, append]) =>
@@ -526,8 +531,8 @@ function registeredStatement() {
 }
 
 /**
- * Returns the items to add to a bundle of the line. The chain's last line is not added if it is a rotation, because
- * every bundle contains rotations already.
+ * Returns the items that a test adds to a bundle: the given line, and the chain's last line. A rotation as last line is
+ * left out, because every bundle contains the rotations already.
  */
 function besides(chain: ReturnType<typeof makeChain>, line: TestLine) {
   const last = chain.lines.at(-1)!
@@ -660,7 +665,10 @@ function isDocument(rule: string, documents: readonly string[]): boolean {
   return document !== undefined && documents.includes(document)
 }
 
-/** Returns the code with which a ledger of these lines, without a checkpoint, is refused; null: it is valid. */
+/**
+ * Returns the code with which a ledger of these lines, without a checkpoint, is refused. Returns null if the ledger is
+ * valid.
+ */
 export function codeOfLines([first, ...lines]: readonly string[]): string | null {
   const { keys } = JSON.parse(first!) as { keys: readonly KeyHint[] }
   const findKey = makeFindKey(keys, nativeProviders)

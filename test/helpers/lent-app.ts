@@ -5,10 +5,10 @@ import { ALL_TESTS } from './at-end.ts'
 import { createTestDatabase } from './database.ts'
 
 /*
- * Applications for tests of a whole deployment, such as those of followers, which process every ledger of a database.
- * A test has the application to itself, with an empty database. Afterwards the database is emptied and the next test
- * uses the application. A new application took more CPU than most tests: it needs a copy of the database, and
- * sessions that compile and plan everything anew.
+ * Lends applications to tests of a whole deployment. For example, followers process every ledger of a database. Each
+ * test has an application alone, with an empty database. Then the database is emptied and the next test uses the
+ * application. A new application took more CPU than most tests: it needs a copy of the database, and new sessions that
+ * compile and plan everything again.
  */
 
 type Kept = {
@@ -25,15 +25,15 @@ ALL_TESTS.after(async () => {
 })
 
 /**
- * Lends an application with one new ledger. Otherwise its database has only the rows of a new database. The
- * application is returned after the test. It is not lent again if the test changed the schema or the initial rows
- * (such as server keys), or patched a pool that stays.
+ * Lends an application with one new ledger. Except for this ledger, its database has only the rows of a new database.
+ * The application is returned after the test. The application is not lent again if the test changed the schema or the
+ * initial rows (for example server keys), or patched a pool that stays open.
  */
 export async function lendApp(t: Test): Promise<TestApp> {
   const lent = (await emptied()) ?? (await open(t.name))
   lent.isLent = true
-  // The next loan empties the database. It is not emptied here, because hooks that the test adds later still have to
-  // close what the test opened.
+  // The database is emptied only when the application is lent again, because hooks that the test adds later must first
+  // close the connections that the test opened.
   t.after(async () => {
     lent.isLent = false
   })
@@ -43,8 +43,8 @@ export async function lendApp(t: Test): Promise<TestApp> {
 }
 
 /**
- * Returns a pool that stays with a lent application: the next test gets the same pool by its name. Two sorts of pools
- * end with the test: pools without a name, and pools of applications that are not lent.
+ * Returns a pool that stays open while its application is lent again and again. The next test gets the pool of the same
+ * name. A pool without a name, or of an application that is not lent, ends with the test.
  */
 export function lentPool(t: Test, app: TestApp, name: string | null, open: () => pg.Pool): pg.Pool {
   const lent = name === null ? undefined : lentBy.get(app.deps)
@@ -97,7 +97,7 @@ async function open(name: string): Promise<Kept> {
   return each
 }
 
-/** True if a test intercepts the pool's queries. */
+/** Returns whether a test intercepts the pool's queries. */
 function isPatched(pool: pg.Pool): boolean {
   return pool.listenerCount('acquire') > 0 || Object.hasOwn(pool, 'query') || Object.hasOwn(pool, 'connect')
 }

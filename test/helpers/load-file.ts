@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 
 const TEST_DIR = resolve(import.meta.dirname, '..')
 
-/** CPU time of the process when the tests of the current file began. */
+/** CPU time in ms that the process had used when the tests of the current file began. */
 let begunAtMs = 0
 
 export function beginTests(): void {
@@ -13,8 +13,8 @@ export function beginTests(): void {
 }
 
 /**
- * Loads a file of a group and records its cost after its tests. Tests of a process run one after another. A file that
- * cannot be loaded becomes a failing test, and the others continue.
+ * Loads a file of a group. Records the file's cost after its tests. The tests of a process run one after another. If a
+ * file cannot be loaded, this becomes a failing test, and the other files continue.
  */
 export async function loadFile(url: string): Promise<void> {
   const loadedAtMs = cpuMs()

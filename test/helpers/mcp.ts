@@ -20,7 +20,10 @@ export function makeMcpClient(era: Era = 'auto'): Client {
   return new Client({ name: 'tests', version: '1' }, { versionNegotiation: { mode: era } })
 }
 
-/** Returns the tool's structured content. Fails on an error, or if the text differs from the structured content. */
+/**
+ * Returns the structured content of the tool's result. Fails if the tool returns an error, or if the text differs from
+ * the structured content.
+ */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 export async function callTool(client: Client, name: string, args: object, meta?: object): Promise<any> {
   const { isError, structuredContent, content } = await call(client, name, args, meta)
@@ -30,7 +33,6 @@ export async function callTool(client: Client, name: string, args: object, meta?
   return structuredContent
 }
 
-/** Returns the text of the tool's error. Fails if the tool returns no error. */
 export async function refusedTool(client: Client, name: string, args: object): Promise<string> {
   const { isError, content } = await call(client, name, args)
   const [text] = content as unknown as [{ text: string }]

@@ -18,14 +18,13 @@ export async function addAgent(app: TestApp, name: string, ledger: NewLedger = a
 
 type KeyOptions = { scopes: readonly Scope[]; agent?: string; expiresAtMs?: number; ledger?: NewLedger }
 
-/** Adds a key to the ledger and returns its secret. Default: of the ledger's first agent. */
+/** Adds a key to the ledger and returns its secret. By default the key belongs to the ledger's first agent. */
 export async function addKey(app: TestApp, options: KeyOptions): Promise<string> {
   const { secret, entry } = makeKey(app, options)
   await append(app, options.ledger ?? app.ledger, [entry])
   return secret
 }
 
-/** Adds agents with one key each, in one transaction. */
 export async function addAgentsWithKeys<Name extends string>(
   app: TestApp,
   scopes: Readonly<Record<Name, readonly Scope[]>>,
@@ -68,7 +67,7 @@ function makeKey(app: TestApp, options: KeyOptions): { secret: string; entry: Ne
   const scopes = [...options.scopes].sort()
   const expiresAt = options.expiresAtMs === undefined ? null : new Date(options.expiresAtMs).toISOString()
   const secret = makeApiKey(parseId('led', ledger.ledger.id))
-  const digest = sha256(JSON.stringify({ agent, expiresAt, key, scopes })) // The members are in JCS order.
+  const digest = sha256(JSON.stringify({ agent, expiresAt, key, scopes })) // The members are in the order of JCS.
   const agentId = parseId('agt', agent)
   const secretHash = hashKey(secret)
   const expiresAtMs = options.expiresAtMs ?? null

@@ -13,7 +13,7 @@ export function namedTests(paths: readonly string[], testDir: string): string[] 
   )
 }
 
-/** Returns the file itself, or the tests of the folder; an empty list if the path does not exist. */
+/** Returns the file itself, or the tests of the folder. Returns an empty list if the path does not exist. */
 export function testsOf(path: string): string[] {
   const file = resolve(path)
   const found = statSync(file, { throwIfNoEntry: false })

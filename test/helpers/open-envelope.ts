@@ -3,7 +3,7 @@ import canonicalize from 'canonicalize'
 import { decode, encode, Tagged } from 'cborg'
 
 /*
- * Second implementation of docs/formats, for tests of the server. It shares nothing with src/proof, so that an error
+ * Second implementation of docs/formats, for tests of the server. It shares no code with src/proof, so that an error
  * there is not repeated here.
  */
 
@@ -17,8 +17,8 @@ type OpenedEnvelope = {
 }
 
 /**
- * Verifies the signature with the published key that the envelope names, and returns the content. Throws if it is
- * invalid.
+ * Verifies the signature with the published key that the envelope names. Returns the content. Throws if the signature
+ * or the envelope is invalid.
  */
 export function openEnvelope(base64: string, keys: readonly PublishedKey[]): OpenedEnvelope {
   const bytes = Buffer.from(base64, 'base64')
@@ -55,7 +55,7 @@ export function leafOf(bytes: Uint8Array | string): Buffer {
   return sha256(Buffer.of(0), bytes)
 }
 
-/** The recursive definition of RFC 9162 §2.1.1. */
+/** Returns the Merkle root by the recursive definition of RFC 9162 §2.1.1. */
 export function rootOf(leaves: readonly Buffer[]): Buffer {
   if (leaves.length === 0) return sha256('')
   if (leaves.length === 1) return leaves[0]!

@@ -1,7 +1,7 @@
 import { LOGS, type Message, TRACES } from '../../src/records/otlp/messages.ts'
 
 /*
- * Builds OTLP requests byte by byte in both encodings, including invalid ones. `Raw` is a fragment of a body: JSON
+ * Builds OTLP requests byte by byte in both encodings, including invalid requests. `Raw` is a fragment of a body: JSON
  * text, or bytes of a protobuf message.
  */
 
@@ -33,7 +33,7 @@ function doubleField(field: number, value: number): Raw {
   return raw(tag(field, 1), bytes)
 }
 
-/** A value of an attribute. `text`: bytes, which may be invalid UTF-8. */
+/** Value of an attribute. The bytes of `text` may be invalid UTF-8. */
 export type Value =
   | { readonly text: Uint8Array }
   | { readonly bool: boolean }
@@ -44,7 +44,10 @@ export type Value =
   | { readonly map: readonly (readonly [name: Uint8Array, value: Value])[] }
   | null
 
-/** Members by field name. Texts are bytes, ids hex, nanoseconds bigints, attributes lists of pairs. */
+/**
+ * Maps a field's name to its value. Texts are bytes, ids are hex, nanoseconds are bigints, and attributes are lists of
+ * pairs.
+ */
 export type Members = { readonly [name: string]: unknown }
 
 export function protobufOf(message: Message, members: Members): Raw {
@@ -82,7 +85,7 @@ export function protobufValue(value: Value): Raw {
   return bytesField(7, value.bytes)
 }
 
-/** `numbers`: writes 64-bit integers as JSON numbers instead of strings. */
+/** Style of JSON. `numbers`: true if 64-bit integers are JSON numbers instead of strings. */
 export type JsonStyle = { readonly numbers: boolean }
 
 export function jsonOf(message: Message, members: Members, style: JsonStyle = { numbers: false }): Raw {
@@ -120,7 +123,7 @@ export function jsonValue(value: Value, style: JsonStyle): Raw {
   return raw(`{"bytesValue":"${Buffer.from(value.bytes).toString('base64')}"}`)
 }
 
-/** Returns a JSON string of bytes. Only bytes that JSON must escape are escaped; invalid UTF-8 stays. */
+/** Returns a JSON string of bytes. Escapes only bytes that JSON must escape. Invalid UTF-8 stays unchanged. */
 export function jsonText(bytes: Uint8Array): Raw {
   const parts = Array.from(bytes, (byte) =>
     byte < 0x20 || byte === 0x22 || byte === 0x5c

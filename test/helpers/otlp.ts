@@ -24,7 +24,9 @@ import type { SendOptions, TestApp } from './app.ts'
 type Attributes = Record<string, string | number | boolean | string[]>
 
 const RESOURCE = { 'service.name': 'agents', 'service.version': '1.0' }
-/** Returns the finished spans of one trace: a tool call for each of `names`, then their parent, the agent. */
+/**
+ * Returns the finished spans of one trace: one tool call for each of `names`, and their parent, the agent, at the end.
+ */
 export function agentRun(names: readonly string[], attributes: Attributes = {}): ReadableSpan[] {
   const exporter = new InMemorySpanExporter()
   const provider = new TracerProvider({
@@ -101,6 +103,6 @@ export function sendOtlp(
   })
 }
 
-/** Sets the OTLP settings of the ledger's first key; null: the defaults. */
+/** Sets the OTLP settings of the ledger's first key; null sets the defaults. */
 export const setOtlp = (app: TestApp, otlp: object | null) =>
   app.send('PUT', `/v1/keys/${app.ledger.key.id}/otlp`, { body: { otlp } })

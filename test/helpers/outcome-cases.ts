@@ -5,23 +5,25 @@ type Status = 'ok' | 'error' | 'denied' | 'unknown'
 
 export type OutcomeCase = {
   readonly name: string
-  /** The kind of action that has the status: a deed, a model call, the run around them, or a part of a run. */
+  /** Kind of action that has the status: a deed, a call of a model, a run, or a part of a run. */
   readonly of: 'deed' | 'model' | 'run' | 'part'
   readonly what: string
-  /** Status by ingestion path. A list has the statuses of several actions, in the order of their start. */
+  /** Maps an ingestion path to the status. A list has the statuses of several actions, in the order of their start. */
   readonly expected: Readonly<Record<string, Status | readonly Status[]>>
 }
 
 type Table = { readonly ways: Readonly<Record<string, string>>; readonly cases: readonly OutcomeCase[] }
 
-/** The table of docs/reference/outcomes.md as data. The tests of all ingestion paths read it, in Python too. */
+/**
+ * The table of docs/reference/outcomes.md as data. The tests of all ingestion paths read it, including those in Python.
+ */
 export const OUTCOMES: Table = JSON.parse(
   readFileSync(new URL('../vectors/outcomes.json', import.meta.url), 'utf8'),
 )
 
 /**
- * Returns the cases of an ingestion path. `expect` fails if a status differs from the table; `assertCovered` fails if
- * a case was not tested.
+ * Returns the cases of an ingestion path. `expect` fails if a status differs from the table. `assertCovered` fails if a
+ * case was not tested.
  */
 export function outcomeCases(way: string) {
   assert.ok(way in OUTCOMES.ways, `no way in is called ${way}`)

@@ -14,7 +14,7 @@ import {
 import { makeGated } from './test-gated.ts'
 
 /*
- * Two in-memory ledgers that share records; `home` invited `guest`. Both sign whatever a test appends, so that a test
+ * Two in-memory ledgers that share records. `home` invited `guest`. Both sign everything that a test appends. So a test
  * may change what one ledger states about the other.
  */
 
@@ -32,10 +32,16 @@ export function receivedOf(line: TestLine) {
   return { ledger, seq: line.seq, leaf: line.leaf, kind, record, version: recordVersion }
 }
 
-/** `envelope`: the envelope that is stored beside the entry; undefined: no envelope. */
+/**
+ * Changes of an entry that receives another ledger's entry. `envelope`: the envelope that is stored beside the entry;
+ * undefined if there is none.
+ */
 type Receiving = { received?: object; predicate?: object; envelope?: string | undefined; by?: string }
 
-/** `of`: existing chains, which may be or have been peers. */
+/**
+ * Makes two ledgers that are peers. `of`: existing chains to use, which may be peers already or may have been. `apart`:
+ * true if they do not become peers yet.
+ */
 export function makePeers(options: { apart?: boolean; of?: { home?: TestChain; guest?: TestChain } } = {}) {
   const { home = makeChain(), guest = makeChain() } = options.of ?? {}
   const peer = makeId('peer')
@@ -51,7 +57,7 @@ export function makePeers(options: { apart?: boolean; of?: { home?: TestChain; g
     terms,
     about,
 
-    /** `side`: the ledger that gets the entry. */
+    /** Appends an entry. `side`: the ledger that gets the entry. */
     add: (side: TestChain, predicate: object = {}, subject?: Subject) => {
       const members = { ...terms, ...predicate }
       const { tokenHash, inviter, invited } = members

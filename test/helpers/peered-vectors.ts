@@ -10,7 +10,10 @@ function shared(peers: PeeredChains) {
   return gated
 }
 
-/** Makes the guest receive the creation or share of a record of its own ledger. */
+/**
+ * Makes the guest receive an entry of the home about one of the guest's own records: its creation, or that it is
+ * shared.
+ */
 function foreign(peers: PeeredChains, kind: 'record-shared' | 'record-created', record: string): void {
   const { home, guest, peer } = peers
   const share = [{ peer, documents: 'digests' }]
@@ -21,7 +24,7 @@ function foreign(peers: PeeredChains, kind: 'record-shared' | 'record-created', 
   }
 }
 
-/** `side`: the ledger that is exported. */
+/** Test vectors. `side`: the ledger whose export is verified. */
 export const PEERED: readonly (readonly [
   name: string,
   code: string | null,

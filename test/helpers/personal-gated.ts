@@ -1,19 +1,19 @@
 import type { GatedApp } from './gated-app.ts'
 import { SECRET } from './personal-records.ts'
 
-/** The rule about the currency fails, so that the compared values contain the secret too. */
+/** Evidence that fails the rule about the currency. So the compared values contain the secret too. */
 export const PERSONAL_EVIDENCE = { quantity: 100, currency: SECRET }
 export const PERSONAL_REASON = { reason: `because of ${SECRET}` }
 
 export type PersonalGated = {
   readonly id: string
   readonly completions: readonly [string, string]
-  /** Seq of the creation. One entry for each step follows it. */
+  /** Seq of the record's creation. One entry for each step follows. */
   readonly firstSeq: number
 }
 
 /**
- * Makes a record with two rounds and a person's name in every kind of document: the payload, evidence and compared
+ * Makes a record with two rounds. Every kind of document contains a person's name: the payload, evidence and compared
  * values of two completions, and the reasons of a revision, a verdict and an overturn.
  */
 export async function makePersonalGated(app: GatedApp): Promise<PersonalGated> {
@@ -33,7 +33,7 @@ export async function makePersonalGated(app: GatedApp): Promise<PersonalGated> {
   return { id, completions: [first, second], firstSeq: entry.seq }
 }
 
-/** A document of a record, with the names that the answer to an erasure uses. */
+/** A document of a record, named as in the answer to an erasure. */
 export type Erasable = {
   readonly document: string
   readonly seq: number

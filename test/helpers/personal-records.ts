@@ -19,7 +19,7 @@ export async function postBatch(app: TestApp, count: number, headers: Record<str
   return app.send('POST', '/v1/records/batch', { body, headers })
 }
 
-/** Returns the entries of an export, without its first and last line. */
+/** Returns the entries of an export, without the first and the last line. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 export function linesOf(text: string): any[] {
   return text

@@ -14,8 +14,8 @@ export function whyNoPgbouncer(): string | null {
 }
 
 /**
- * Starts a PgBouncer in front of the Postgres of these URLs. Its configuration is that of its package, except for the
- * mode. Returns the URLs through PgBouncer.
+ * Starts a PgBouncer in front of a Postgres. Its configuration is that of its package, except for the mode. Returns the
+ * given URLs, changed so that they lead through PgBouncer.
  */
 export async function startPgbouncer(
   t: TestContext,
@@ -25,7 +25,6 @@ export async function startPgbouncer(
 ): Promise<string[]> {
   const port = await findPort()
   const dir = temporaryDir()
-  // PgBouncer refuses to run as root.
   const user = resolveRunAs('/nonexistent', () => {})
   const write = (name: string, lines: readonly string[]) => {
     writeFileSync(join(dir, name), `${lines.join('\n')}\n`, { mode: 0o600 })
@@ -54,7 +53,8 @@ export async function startPgbouncer(
   const exited = once(child, 'exit')
   const kill = () => child.kill('SIGTERM')
   process.once('exit', kill)
-  // Hooks run oldest first. The nested hook therefore runs after the hooks that close the connections.
+  // Hooks run in the order of registration. This hook registers another one, so the inner hook runs after the hooks
+  // that close the connections.
   t.after(() =>
     t.after(async () => {
       kill()

@@ -6,8 +6,8 @@ import { buffer } from 'node:stream/consumers'
 type Test = { after(cleanup: () => Promise<void>): void }
 
 /**
- * Starts a proxy in front of `target`. If `refuse` returns a status for a body, the proxy answers with that status
- * and an HTML page.
+ * Starts a proxy in front of `target`. If `refuse` returns a status for a body, the proxy answers with this status and
+ * an HTML page. Otherwise the proxy forwards the body.
  */
 export async function startPickyProxy(
   t: Test,

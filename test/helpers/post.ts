@@ -1,4 +1,4 @@
-/** Throws unless the status is 201. */
+/** Posts a body and returns the answer. Throws unless the status is 201. */
 export async function post<T>(url: string, key: string, body: object): Promise<T> {
   const response = await fetch(url, {
     method: 'POST',

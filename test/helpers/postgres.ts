@@ -8,17 +8,19 @@ import { isReachable, requireReachable } from '../../src/run/postgres/layout.ts'
 import { type RunAs, resolveRunAs } from '../../src/run/postgres/run-as.ts'
 import { type RunningPostgres, startPostgres } from '../../src/run/postgres/start.ts'
 
-/** `fsync` stays on, as the product requires. Test clusters are in memory, where fsync costs nothing. */
+/**
+ * Settings of test clusters. `fsync` stays on, as the product requires. Test clusters are in memory, where fsync takes
+ * no time.
+ */
 export const TEST_SETTINGS = {
   shared_buffers: '128MB',
   max_connections: 200,
-  // Limits the memory that WAL takes.
   max_wal_size: '512MB',
 } as const
 
 /**
- * Starts the suite's own server. npm test starts one for all files; a file that runs alone starts its own. Its folder
- * is removed at the end, even after a kill.
+ * Starts a test server of its own. npm test starts one for all files; a file that runs alone starts one for itself. The
+ * server's folder is removed at the end, even after a kill.
  */
 export async function startSuitePostgres(): Promise<RunningPostgres> {
   const dataDir = temporaryDirInMemory()
@@ -26,14 +28,14 @@ export async function startSuitePostgres(): Promise<RunningPostgres> {
   return startPostgres({
     dataDir: putCluster(dataDir),
     temporary: true,
-    // Logins whose password is set here need one SHA-256 iteration instead of 4,096 (Postgres 16 and later).
+    // Logins whose password is set in this server need one SHA-256 iteration instead of 4,096 (Postgres 16 and later).
     settings: { ...TEST_SETTINGS, scram_iterations: 1 },
   })
 }
 
-/** File system in memory. Postgres copies a database there in 14 ms, compared with 25 to 220 ms on a disk. */
+/** A file system in memory. Postgres copies a database there in 14 ms, compared with 25 to 220 ms on a disk. */
 const MEMORY = '/dev/shm'
-/** Enough free memory for all databases, clusters and logs of the suite. Containers may have only 64 MB. */
+/** Minimum of free memory for all databases, clusters and logs of the suite. Containers may have only 64 MB. */
 const MEMORY_FREE_BYTES_MIN = 4 * 1024 ** 3
 
 /** Makes a directory that is removed when this process ends. */
@@ -42,14 +44,17 @@ export function temporaryDir(): string {
 }
 
 /**
- * Like `temporaryDir`, but in memory if there is room. For data that stays small and need not have the speed of a
- * real disk.
+ * Works like `temporaryDir`, but makes the directory in memory if there is enough space. Use it only for data that
+ * stays small and does not need the speed of a real disk.
  */
 export function temporaryDirInMemory(): string {
   return makeDir(hasRoom(MEMORY) ? [MEMORY, tmpdir(), '/var/tmp'] : [tmpdir(), '/var/tmp'])
 }
 
-/** If this process is root, Postgres runs as another user, who may have no access to TMPDIR. */
+/**
+ * Makes a directory in the first of `parents` that Postgres can reach. If this process is root, Postgres runs as
+ * another user, who may have no access to TMPDIR.
+ */
 function makeDir(parents: readonly string[]): string {
   runAs ??= { user: resolveRunAs('/nonexistent', () => {}) }
   const { user } = runAs
@@ -66,24 +71,27 @@ function hasRoom(dir: string): boolean {
   return bavail * bsize >= MEMORY_FREE_BYTES_MIN
 }
 
-/** Cached, because finding it starts three processes. */
+/** User that Postgres runs as. It is cached, because finding the user starts three processes. */
 let runAs: { readonly user: RunAs } | undefined
 
 const temporaryDirs: string[] = []
 process.once('exit', () => {
-  // `rm` has a timeout, which rmSync lacks. A timeout is needed because another process may still write there.
+  // `rm` is used because it can have a timeout, which rmSync cannot. Another process may still write to the
+  // directories.
   if (temporaryDirs.length > 0) spawnSync('rm', ['-rf', ...temporaryDirs], { timeout: REMOVAL_MS_MAX })
 })
 const REMOVAL_MS_MAX = 20_000
 
 export const CLUSTER_VARIABLE = 'TALLYSTICK_TEST_CLUSTER'
 let prepared = process.env[CLUSTER_VARIABLE]
-/** The prepared cluster may have been in a server's folder that was removed. */
+/**
+ * Returns whether the prepared cluster exists. It may be missing if it was in the folder of a server that was removed.
+ */
 const isPrepared = () => prepared !== undefined && existsSync(prepared)
 
 /**
- * Fills the folder with an initialized cluster that was never started, for tests that are not about initialization.
- * The copy takes a thirtieth of the second that initdb takes.
+ * Fills the folder with an initialized cluster that was never started, for tests that do not test initialization.
+ * initdb takes a second, and the copy takes a thirtieth of that.
  */
 export function putCluster(dataDir: string): string {
   mkdirSync(dataDir, { recursive: true, mode: 0o711 })

@@ -24,7 +24,7 @@ export function requestText(
   ].join('\r\n')
 }
 
-/** A raw answer. Its `body` is without chunked framing. */
+/** A raw answer. `body` is without chunked framing. */
 export type RawAnswer = {
   readonly status: number
   readonly headers: ReadonlyMap<string, string>
@@ -32,8 +32,8 @@ export type RawAnswer = {
 }
 
 /**
- * Parses consecutive answers; `rest` is an incomplete answer at the end. Throws on anything else, such as bytes that
- * were written into the middle of an answer. Does not support answers to HEAD.
+ * Parses consecutive answers. `rest` is an incomplete answer at the end. Throws for anything else, for example for
+ * bytes that were written into the middle of an answer. Does not support answers to HEAD.
  */
 export function readAnswers(bytes: string): { readonly answers: RawAnswer[]; readonly rest: string } {
   const answers: RawAnswer[] = []

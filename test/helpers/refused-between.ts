@@ -2,7 +2,7 @@ import { type Organisation, peer, startOrganisations } from './federation.ts'
 import { type RefusingProxy, startRefusingProxy } from './refusing-proxy.ts'
 import { until } from './wait.ts'
 
-/** Body limit of the proxy. The large record exceeds it, all other records do not. */
+/** Maximum size of a body that the proxy accepts, in bytes. Only the large record exceeds it. */
 const PROXY_BYTES_MAX = 40_000
 const LARGE = 'x'.repeat(60_000)
 /** A word that a firewall could block. */
@@ -28,8 +28,8 @@ export async function startRefused(t: Parameters<typeof startOrganisations>[0]) 
 }
 
 /**
- * Shares `records` records through the proxy. The proxy refuses bodies above PROXY_BYTES_MAX and bodies that contain
- * WORD. So one record never passes because of its size, and another one because of WORD.
+ * Shares `records` records with the guest, through the proxy. The proxy refuses bodies above PROXY_BYTES_MAX and bodies
+ * that contain WORD. So one record never passes because of its size, and another record never passes because of WORD.
  */
 export async function refuseBetween(
   { home, id, proxy, makeRecord, has }: Awaited<ReturnType<typeof startRefused>>,

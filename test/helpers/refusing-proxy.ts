@@ -6,12 +6,13 @@ import type { Ends } from './tcp-proxy.ts'
 export type RefusingProxy = {
   readonly url: string
   /**
-   * Returns the status with which the proxy itself answers a body; null: the proxy forwards the body. The answer is
-   * HTML as from a gateway, for 200 an empty JSON object. A test may replace this function.
+   * Returns the status with which the proxy itself answers a body, or null if the proxy forwards the body. The proxy's
+   * answer is HTML, like that of a gateway. With status 200 it is an empty JSON object. A test may replace this
+   * function.
    */
   refuse: (body: string, path: string) => number | null
   cut: () => boolean
-  /** Size and answer of each body. The answer is the status, followed by a star if this proxy gave it. */
+  /** Size and answer of each body. The answer is the status. A star follows if this proxy gave the answer. */
   readonly log: { readonly path: string; readonly bytes: number; readonly answer: string }[]
 }
 

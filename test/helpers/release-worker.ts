@@ -1,5 +1,5 @@
 /*
- * Process that releases content from Postgres as the worker does, until it is killed or done. Usage:
+ * Process that releases content from Postgres like the worker, until it is killed or has finished. Usage:
  * `release-worker.ts WORKER_URL ARCHIVE`, with the URL of the worker's login and the archive's directory.
  */
 import { join } from 'node:path'

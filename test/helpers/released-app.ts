@@ -28,7 +28,7 @@ export async function buildReleasedApp(t: Test) {
   return { app, ...(await openReleased(t, app, root)) }
 }
 
-/** Like `buildReleasedApp`, for an existing application. `root`: directory of its archives. */
+/** Works like `buildReleasedApp`, for an existing application. `root`: directory of its archives. */
 export async function openReleased(t: Test, app: TestApp, root: string) {
   const stores = { of: (ledger: string) => directoryStore(join(root, ledger)), close() {} }
   const archiver = await openArchiver(t, app, stores)

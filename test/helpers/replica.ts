@@ -20,7 +20,6 @@ export type Standby = {
   readonly apiUrl: string
   readonly postgres: RunningPostgres
   sql<T extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<T[]>
-  /** Pauses replay, so that the standby lags from now on. */
   pause(): Promise<void>
   resume(): Promise<void>
   caughtUp(): Promise<void>
@@ -29,7 +28,10 @@ export type Standby = {
 
 const DATABASE = 'tallystick'
 const CAUGHT_UP_MS_MAX = 20_000
-/** Commits must be on the disk, as in a deployment. Otherwise it would be undefined which commits the standby lacks. */
+/**
+ * Settings with which commits are on the disk, as in a deployment. Otherwise it would be undefined which commits the
+ * standby lacks.
+ */
 const SETTINGS = {
   ...TEST_SETTINGS,
   synchronous_commit: 'on',
@@ -38,7 +40,7 @@ const SETTINGS = {
   wal_keep_size: '256MB',
 }
 
-/** Starts a primary with the schema and a streaming standby. Both end after the process's tests. */
+/** Starts a primary with the schema, and a streaming standby. Both are stopped after the process's tests. */
 export async function startReplicated(
   t: Parameters<typeof startTestPostgres>[0],
   settings: Readonly<Record<string, string | number>> = {},
@@ -104,7 +106,7 @@ export async function startStandby(
     },
     async resume() {
       await own.query('select pg_wal_replay_resume()').catch((error: { code?: string }) => {
-        // 40001 is serialization_failure. It means that replay has resumed, and removes rows that this statement's
+        // 40001 is serialization_failure. It means that replay has resumed and removes rows that this statement's
         // snapshot needs.
         if (error.code !== '40001') throw error
       })
@@ -117,7 +119,7 @@ export async function startStandby(
   }
 }
 
-/** Copies the running primary like `pg_basebackup`, which the suite's binaries lack. */
+/** Copies the running primary like `pg_basebackup`. The suite's binaries do not include `pg_basebackup`. */
 async function copyCluster(primary: RunningPostgres, dataDir: string): Promise<void> {
   const from = clusterDir(primary.dataDir)
   const to = clusterDir(dataDir)
@@ -139,7 +141,6 @@ async function copyCluster(primary: RunningPostgres, dataDir: string): Promise<v
     chmodSync(join(to, file), 0o600)
     chownSync(join(to, file), uid, gid)
   }
-  // Both servers then have the same superuser password.
   execFileSync('cp', ['-a', join(primary.dataDir, 'passwords.json'), join(dataDir, 'passwords.json')])
 }
 

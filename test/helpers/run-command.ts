@@ -6,7 +6,10 @@ import { capture } from './capture.ts'
 type CommandRun = { readonly code: number; readonly stdout: string; readonly stderr: string }
 type Input = { readonly input?: string; readonly isTTY?: boolean }
 
-/** Runs the command line tool in this process and with its environment. This is much cheaper than runCli. */
+/**
+ * Runs the command line tool in this process and with this process's environment. This takes much less time than
+ * runCli.
+ */
 export async function runCommand(
   args: readonly string[],
   { input = '', isTTY = false }: Input = {},
@@ -17,8 +20,8 @@ export async function runCommand(
 }
 
 /**
- * Like `runCommand`, but without this process's environment, as runCli. It replaces `process.env` meanwhile, so only
- * one call may run at a time.
+ * Works like `runCommand`, but with a minimal environment like runCli. The function replaces `process.env` while the
+ * command runs, so only one call may run at a time.
  */
 export async function runAlone(
   args: readonly string[],

@@ -12,8 +12,8 @@ type Options = {
 }
 
 /**
- * Runs a script of the project as a process until it exits. Of the caller's environment, the process gets only PATH
- * and the compile cache. The function is asynchronous, because some callers also run an application or a load.
+ * Runs a script of the project as a process until it exits. The process gets only PATH and the compile cache from the
+ * caller's environment. The function is asynchronous, because some callers also run an application or a load.
  */
 export async function runScript(
   script: string,
@@ -25,7 +25,7 @@ export async function runScript(
     env: { ...bareEnvironment(), ...env },
     stdio: 'pipe',
   })
-  child.stdin.on('error', () => {}) // A script that failed does not read its input.
+  child.stdin.on('error', () => {}) // An error is ignored, because a script that failed does not read its input.
   child.stdin.end(input)
   let stdout = ''
   let stderr = ''

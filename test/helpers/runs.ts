@@ -1,4 +1,4 @@
-/** A tenth of the runs finds most faults. All runs take place in CI. */
+/** Part of the runs that is made outside of CI. A tenth of the runs finds most faults. */
 const LOCAL_PART = 0.1
 const LOCAL_RUNS_MIN = 5
 

@@ -5,10 +5,9 @@ import { readFileSync } from 'node:fs'
  * installed. python/tests/test_kinds.py compares the real tables.
  */
 
-/** The columns of a kind that both verifiers' tables have. */
+/** Columns of a kind that the tables of both verifiers have. */
 export type SecondKind = {
   readonly subjects: readonly string[]
-  /** Sorted names of members. */
   readonly required: readonly string[]
   readonly optional: readonly string[]
   readonly records: 'makes' | 'moves' | null
@@ -21,7 +20,7 @@ export type SecondTables = {
   readonly kinds: ReadonlyMap<string, SecondKind>
   readonly steps: readonly string[]
   readonly item: readonly string[]
-  /** Optional members of a disclosed record that are compared with the signed ones. */
+  /** Optional members of a disclosed record that are compared with the signed members. */
   readonly shown: readonly string[]
 }
 
@@ -69,7 +68,7 @@ export function readSecondVerifier(): SecondTables {
 const ALWAYS = ['ledger', 'actor', 'recordedAt']
 const OPTIONAL = ['key', 'onBehalfOf', 'traceparent']
 
-/** Named groups of members that several kinds share. */
+/** Maps the name of a group of members to the members. Several kinds have all members of a group. */
 const NAMED: Readonly<Record<string, readonly string[]>> = {
   _RECORD: ['parent', 'references'],
   _COMPLETION: ['completion'],
@@ -100,7 +99,7 @@ function callsIn(text: string): [kind: string, call: string][] {
     })
 }
 
-/** Positional arguments, split at commas outside of brackets. */
+/** Returns the positional arguments of a call, which are separated by commas outside of brackets. */
 function argumentsOf(call: string): string[] {
   return topLevel(call).filter((part) => !/^\w+=/.test(part))
 }
@@ -129,8 +128,8 @@ function sorted(names: readonly string[]): string[] {
 }
 
 /**
- * Compares a row with the second verifier's. Returns the columns that differ, each with the values that only one
- * verifier has.
+ * Compares a row with the second verifier's row. Returns the columns that differ. Each comes with the values that only
+ * one verifier has.
  */
 export function differencesOf(
   row: {

@@ -3,9 +3,9 @@ import type { KindRule } from '../../src/proof/statement/kinds/rule.ts'
 type ServerColumn = 'workerOnly' | 'records' | 'party' | 'events'
 
 /*
- * A second copy of those columns of the table of kinds that only the server and the database read. Without the copy
- * no test would notice a change, because neither a vector nor the second verifier covers these columns. A kind that
- * is not listed has none of these values.
+ * A copy of those columns of the table of kinds that only the server and the database read. No vector and no second
+ * verifier covers these columns, so without the copy no test would notice a change of them. A kind that is not listed
+ * here has no value in the column.
  */
 const SERVER_COLUMNS: { readonly [Column in ServerColumn]: Readonly<Record<string, KindRule[Column]>> } = {
   workerOnly: { 'server-key-rotated': true, 'completion-verified': true, 'record-expired': true },

@@ -10,9 +10,12 @@ import { freePort } from './free-port.ts'
 import { temporaryDir } from './postgres.ts'
 import { openSocket } from './raw-http.ts'
 
-/** The heap is small, so that garbage that V8 has not yet collected does not count as retained memory. */
+/**
+ * Option that limits the heap to 192 MiB. The heap is small, so that garbage that V8 has not yet collected does not
+ * count as used memory.
+ */
 const HEAP = '--max-old-space-size=192'
-/** Pause between requests. On a busy machine, clients without a pause would be the load themselves. */
+/** Pause between requests in ms. Without a pause, the clients themselves would overload a busy machine. */
 const PAUSE_MS = 20
 
 /** Runs a server on the database of `app` in its own process, so that the server's memory can be measured. */
@@ -25,7 +28,7 @@ export class ServerProcess {
     this.#server = server
   }
 
-  /** Starts a server and kills it after `use`, so that the database can be returned. */
+  /** Starts a server, and kills it after `use`, so that the database can be returned. */
   static async use(app: TestApp, use: (server: ServerProcess) => Promise<void>): Promise<void> {
     const server = await ServerProcess.#start(app)
     try {
@@ -56,7 +59,7 @@ export class ServerProcess {
     return !this.#server.hasEnded
   }
 
-  /** Resident memory as the kernel counts it; 0 after the process has ended. */
+  /** Resident memory in MiB as the kernel counts it. It is 0 after the process has ended. */
   get memoryMiB(): number {
     if (!this.isAlive) return 0
     const status = readFileSync(`/proc/${this.#server.pid}/status`, 'utf8')

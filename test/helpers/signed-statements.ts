@@ -5,7 +5,7 @@ import { toBase64, utf8Encode } from '../../src/proof/bytes.ts'
 import { toBeSigned } from '../../src/proof/envelope/cose.ts'
 import { expectStatus, type TestApp } from './app.ts'
 
-/* Makes Signed Statements as issuers do. The COSE code is independent of ours, except for the Sig_structure. */
+/* Makes Signed Statements like other issuers. The COSE code is independent of ours, except for the Sig_structure. */
 
 export type Issuer = {
   readonly issuer: string
@@ -40,7 +40,7 @@ export type StatementParts = {
   readonly subject?: string
   readonly contentType?: string
   readonly payload?: Uint8Array
-  /** Changes of the protected header; undefined removes a member. */
+  /** Changes of the protected header. A member with the value undefined is removed. */
   readonly header?: ReadonlyMap<unknown, unknown>
   readonly unprotected?: ReadonlyMap<unknown, unknown>
 }
@@ -98,7 +98,7 @@ export async function setPolicy(
   return expectStatus(200, await app.send('PUT', '/v1/registration-policy', options)).json()
 }
 
-/** Registers a statement of a new issuer. Returns it as the list of statements shows it. */
+/** Registers a statement of a new issuer. Returns the statement as it is in the list of statements. */
 export async function addStatement(app: TestApp, { key: { key } }: NewLedger = app.ledger) {
   const issuer = makeIssuer()
   await setPolicy(app, [issuer], { key })

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 
 /**
- * Mounts a file system with a size limit and unmounts it after the test. Returns null, and skips the test, where
- * mounting is not permitted.
+ * Mounts a file system with a size limit and unmounts it after the test. Returns null and skips the test if mounting is
+ * not permitted.
  */
 export function smallDisk(
   t: TestContext,

@@ -15,7 +15,7 @@ export type StoredChunk = {
   readonly content: Buffer
 }
 
-/** Returns chunks in chain order; without `ledgerId`, the chunks of all ledgers. */
+/** Returns chunks in chain order. Without `ledgerId`, returns the chunks of all ledgers. */
 export async function listStoredChunks({
   sql,
   ledgerId,
@@ -40,7 +40,7 @@ export async function writeContent(
   )
 }
 
-/** Like writeContent, and also writes the keys by which the records are found. */
+/** Works like writeContent, and also writes the keys by which the records are found. */
 export async function writeRecords(
   app: TestApp,
   stored: StoredChunk,

@@ -6,10 +6,9 @@ import type { Test, TestApp } from './app.ts'
 import { testDatabase } from './connect.ts'
 
 export type Sweeper = {
-  /** Sweeps every ledger whose sweep is due. First makes this ledger's sweep due, from entry `from` on. */
+  /** Makes the sweep of this ledger due, beginning with entry `from`. Then sweeps every ledger whose sweep is due. */
   run(from?: number): Promise<void>
   readonly pool: pg.Pool
-  /** Number of erasures that each page signed. */
   readonly observed: number[]
   readonly logged: string[]
 }
@@ -42,8 +41,9 @@ export function openSweeper(t: Test, app: TestApp, clocks: Partial<Clocks> = {})
 }
 
 /**
- * Backdates the entries of the ledger's records by `days`, because no test can wait half a year. Only columns change,
- * with all triggers disabled. Envelopes stay, so `unage` must restore the columns before the ledger is verified.
+ * Backdates the entries of the ledger's records by `days`, because no test can wait half a year. Changes only columns,
+ * with all triggers disabled. Envelopes are not changed, so `unage` must restore the columns before the ledger is
+ * verified.
  */
 export async function age(app: TestApp, days: number): Promise<void> {
   await app.sql(`do $$ begin

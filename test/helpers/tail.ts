@@ -3,12 +3,12 @@ import { SseParser } from '../../sdk/http/sse.ts'
 
 export type TestTail = {
   readonly response: IncomingMessage
-  /** Events received so far, each with its cursor and time of arrival (performance.now()). */
+  /** Events that were received so far, each with its cursor and time of arrival (performance.now()). */
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
   readonly events: { cursor: string; atMs: number; event: any }[]
   readonly text: () => string
   readonly lastEventId: () => string
-  /** Resolves when the server ends the stream, with the milliseconds since the stream was opened. */
+  /** Resolves when the server ends the stream. The value is the time in ms since the stream was opened. */
   readonly ended: Promise<number>
   close(): void
 }

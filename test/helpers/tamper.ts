@@ -65,8 +65,8 @@ export async function listColumns(app: Tampered): Promise<Column[]> {
 }
 
 /**
- * Changes the column in one row, preferably of this ledger. Returns a function that restores the value from its text,
- * which is exact for all types here.
+ * Changes a column in one row, preferably in a row of this ledger. Returns a function that restores the old value. The
+ * old value is stored as text, which is exact for all types of the tables.
  */
 export async function tamper(
   app: Tampered,
@@ -101,7 +101,7 @@ export async function deleteRow(
     (select ctid from tallystick.${table} t where ${isOf('t', ledgerId)} order by ${orderOf(table)} ${order} limit 1)`)
 }
 
-/** Returns a condition: a row of any table belongs to the ledger, or to no ledger. */
+/** Returns an SQL condition that a row of any table belongs to the ledger or to no ledger. */
 function isOf(row: string, ledgerId: Uuid): string {
   return `(coalesce(to_jsonb(${row}) ->> 'ledger_id', '${ledgerId}') = '${ledgerId}')`
 }
@@ -116,7 +116,7 @@ export async function restoreTable(app: Tampered, table: string): Promise<void> 
   )
 }
 
-/** Smallest change of a value of each type. A null becomes some value. */
+/** Maps a type of column to an SQL expression for the smallest change of its value. A null becomes some value. */
 const CHANGES: Record<string, string> = {
   bytea: "coalesce(set_byte($, length($) - 1, get_byte($, length($) - 1) # 1), '\\x7b7d')",
   uuid: "coalesce(overlay($::text placing case right($::text, 1) when '0' then '1' else '0' end from 36)::uuid, gen_random_uuid())",

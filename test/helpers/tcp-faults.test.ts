@@ -12,8 +12,8 @@ type Stage = { readonly proxy: FaultProxy; readonly heard: string[]; send(body: 
 const ANSWER = 'x'.repeat(2_000)
 
 /**
- * Starts a server that answers each request with its body and a long text, and a client that keeps its connection.
- * `heard`: request bodies in order of arrival.
+ * Starts a server that answers each request with its body and a long text. Also starts a client that does not close its
+ * connection. `heard`: request bodies in order of arrival.
  */
 async function stage(t: TestContext, faults: readonly Fault[]): Promise<Stage> {
   const heard: string[] = []
@@ -39,7 +39,7 @@ async function stage(t: TestContext, faults: readonly Fault[]): Promise<Stage> {
   return { proxy, heard, send: (body) => post(agent, proxy.url, body) }
 }
 
-/** Resolves with the body of the answer, or the code of the error. */
+/** Resolves with the body of the answer, or with the code of the error. */
 function post(agent: Agent, url: string, body: string): Promise<string> {
   return new Promise((resolve) => {
     const sent = request(url, { method: 'POST', agent }, (answer) => {
@@ -54,8 +54,8 @@ function post(agent: Agent, url: string, body: string): Promise<string> {
 }
 
 /**
- * Half of the time by which `reorder` delays a request. So a request that arrives earlier was not released by the
- * timer.
+ * Maximum wait in ms. It is half of the time by which `reorder` delays a request. So a request that arrives within this
+ * wait was not released by the timer.
  */
 const WAIT_MS_MAX = 30_000
 

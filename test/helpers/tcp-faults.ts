@@ -9,9 +9,9 @@ import type { Ends } from './tcp-proxy.ts'
  * - `drop`: the request is dropped, and its connection is closed after `ms`.
  * - `reset`: the connection is reset before the request is forwarded.
  * - `delay`: the request is delayed by `ms`.
- * - `cut`: the connection is cut after `bytes` in one direction. If 0 bytes go `toClient`, the whole answer is lost.
- * - `duplicate`: the same bytes arrive twice, the second time on another connection, before the request or after its
- *   answer.
+ * - `cut`: the connection is cut after `bytes` in one direction. With 0 bytes `toClient`, the whole answer is lost.
+ * - `duplicate`: the server gets the same bytes twice. The second copy comes on another connection, `before` the
+ *   request or `after` its answer.
  * - `reorder`: the sender's connection is cut. The request arrives after the next request that passes, or after `ms`.
  */
 export type Fault =
@@ -22,7 +22,7 @@ export type Fault =
 
 export type FaultKind = Fault['kind']
 
-/** `request`: number of the request at this proxy, from 0. */
+/** Returns the fault of a request. `request`: number of the request at this proxy, counted from 0. */
 export type FaultPlan = (request: number) => Fault
 
 export type FaultProxy = {
@@ -39,8 +39,9 @@ const PASS: Fault = { kind: 'pass' }
 const HEAD_END = Buffer.from('\r\n\r\n')
 
 /**
- * Returns a deterministic plan: a fault depends on the seed and the request's number. `share`: fraction of requests
- * with a fault; all kinds are equally frequent. `msMax`: limit for drops, delays and reorders.
+ * Returns a deterministic plan: a fault depends on the seed and the request's number. `share`: part of the requests
+ * that have a fault. All kinds of faults are equally frequent. `msMax`: maximum time in ms for drops, delays and
+ * reorders.
  */
 export function seededPlan(
   seed: number,
@@ -53,7 +54,7 @@ export function seededPlan(
     if (kind === 'pass' || kind === 'reset') return { kind }
     if (kind === 'duplicate') return { kind, order: random.pick(['before', 'after']) }
     if (kind !== 'cut') return { kind, ms: random.integer(1, msMax) }
-    // The cut comes before the first byte, within the head, within the body, or after the last byte.
+    // The connection is cut before the first byte, within the head, within the body, or after the last byte.
     const bytes = random.integer(0, random.pick([0, 300, 4_000]))
     return { kind, direction: random.pick(['toServer', 'toClient']), bytes }
   }
@@ -128,7 +129,7 @@ class FaultingProxy implements FaultProxy {
       this.#asking.delete(client)
       const passed = chunk.subarray(0, answers.left)
       answers.left -= passed.length
-      // A reset would overtake the bytes that were just written, so it waits until they are flushed.
+      // The reset waits until the bytes are flushed. Otherwise it would overtake the bytes that were just written.
       client.write(passed, () => {
         if (answers.left <= 0) reset(client, server)
       })
@@ -178,7 +179,7 @@ class FaultingProxy implements FaultProxy {
     }
   }
 
-  /** Delays the request until the next one is answered, or for `ms`. */
+  /** Delays the request until the next request is answered, or for `ms`. */
   #hold(request: Buffer, ms: number): void {
     const release = () => {
       clearTimeout(timer)
@@ -203,7 +204,7 @@ class FaultingProxy implements FaultProxy {
 
   #keep(socket: Socket): Socket {
     this.#sockets.add(socket)
-    // An error means that the other end was killed or reset the connection.
+    // An error means that the other side was killed or reset the connection.
     socket.on('error', () => {})
     return socket.on('close', () => this.#sockets.delete(socket))
   }
@@ -217,7 +218,9 @@ function later(ms: number, act: () => void): void {
   setTimeout(act, ms).unref()
 }
 
-/** Returns the length of the first request in `bytes`, body included; null: the request is incomplete. */
+/**
+ * Returns the length of the first request in `bytes`, including its body. Returns null if the request is incomplete.
+ */
 function requestBytes(bytes: Buffer): number | null {
   const end = bytes.indexOf(HEAD_END)
   if (end < 0) return null

@@ -11,7 +11,7 @@ export type TcpProxy = {
   resume(): void
   /** Silently stops all traffic on open connections, in both directions. New connections work. */
   strand(): void
-  /** Like `strand`, but new connections get no traffic either until `accept`. */
+  /** Works like `strand`, but new connections get no traffic either until `accept` is called. */
   isolate(): void
   refuse(): void
   accept(): void
@@ -154,7 +154,7 @@ class CuttingProxy implements TcpProxy {
     this.#left[direction] -= passed.length
     this.#bytes[direction] += passed.length
     const socket = direction === 'toServer' ? pair.server : pair.client
-    // A reset would overtake the bytes that were just written, so it waits until they are flushed.
+    // The reset waits until the bytes are flushed. Otherwise it would overtake the bytes that were just written.
     const last = this.#left[direction] <= 0
     socket.write(passed, () => {
       if (last) setImmediate(() => this.cut())

@@ -3,12 +3,14 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type pg from 'pg'
 import { migrate } from '../../src/db/schema/migrate.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
-import './at-end.ts' // at-end.ts must register its hook before database.ts, which imports this module.
+import './at-end.ts' // at-end.ts must register its hook before database.ts registers one. database.ts imports this module, so this import runs first.
 
-/** Roles belong to the whole server, and test files run in parallel, so all of them share these passwords. */
+/**
+ * Passwords of the roles. Roles belong to the whole server, and test files run in parallel, so all test files share
+ * these passwords.
+ */
 export const TEST_PASSWORDS = { owner: 'test-owner', api: 'test-api', worker: 'test-worker' } as const
 
-/** Master key of the server keys in every test database. */
 export const TEST_MASTER_KEY = new Uint8Array(32).fill(7)
 
 const MIGRATIONS_DIR = new URL('../../migrations/', import.meta.url)
@@ -17,7 +19,7 @@ const OWNER_LOCK = 7_411_959
 
 let template: Promise<string> | null = null
 
-/** Returns the template from which every test database is copied. The first process migrates it. */
+/** Returns the name of the template from which every test database is copied. The first process makes the template. */
 export function ensureTemplate(client: pg.Client, superuserUrl: string): Promise<string> {
   template ??= findTemplate(client, superuserUrl)
   return template
@@ -40,7 +42,9 @@ async function findTemplate(client: pg.Client, superuserUrl: string): Promise<st
   return template
 }
 
-/** Migrates under another name first, so that a failed migration leaves no half-made template. */
+/**
+ * Migrates a database of another name and then renames it, so that a failed migration leaves no incomplete template.
+ */
 async function makeTemplate(client: pg.Client, superuserUrl: string, template: string): Promise<void> {
   const draft = `${template}_draft`
   await ensureTestOwner(client)
@@ -54,7 +58,10 @@ async function makeTemplate(client: pg.Client, superuserUrl: string, template: s
   await client.query(`alter database ${draft} rename to ${template}`)
 }
 
-/** The suite's server has this role already, with a password that only its starter knows. */
+/**
+ * Creates the owner's role or sets its password. The suite's server already has this role, with a password that only
+ * the starting process knows.
+ */
 export async function ensureTestOwner(client: pg.Client): Promise<void> {
   await client.query('select pg_advisory_lock($1)', [OWNER_LOCK])
   try {

@@ -14,7 +14,7 @@ const SECRET = Buffer.alloc(32, 7)
 
 /**
  * Makes a small archive of the chain, with one seal and one piece for each size. Each size must be below 256.
- * `definitions`: type definitions by name.
+ * `definitions`: maps the name of a type to its definition.
  */
 export function archiveOf(
   chain: TestChain,

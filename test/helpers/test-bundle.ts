@@ -13,10 +13,10 @@ import { itemProofOf } from './test-proof.ts'
 type Lines = [Record<string, unknown>, ...Record<string, unknown>[]]
 export type TestBundle = { head: Record<string, unknown>; lines: Record<string, unknown>[]; end: unknown }
 
-/** An entry of a selection; `items`: the disclosed items of a batch. */
+/** An entry of a selection. `items`: indexes of the disclosed items of a batch. */
 type Chosen = { readonly line: TestLine; readonly items?: readonly number[] }
 
-/** Makes a selection as a server would. `chosen`: entries of its records, and erasures. */
+/** Makes a selection like a server. `chosen`: entries of the selected records, and erasures. */
 export function selectionOf(
   chain: TestChain,
   of: { record: string } | { run: string } | { selection: BundleFilter },
@@ -58,7 +58,7 @@ export function bundleTexts({ head, lines, end }: TestBundle): string[] {
 
 const NO_TRUST: ProofTrust = { kids: [], noteKey: null, storedCheckpoints: [], consistency: null }
 
-/** Verifies a bundle as the SDK does, but without streams. */
+/** Verifies a bundle like the SDK, but without streams. */
 export function verifyTexts(texts: readonly string[], trust: Partial<ProofTrust> = {}): BundleFindings {
   const head = parseBundleHead(texts[0] ?? '')
   const verifier = new BundleVerifier(head, { ...NO_TRUST, ...trust, idSeed: 1 }, providers)
@@ -82,7 +82,7 @@ function headOf(chain: TestChain, of: object, completeness: string, size: number
     of,
     completeness,
     documents: 'all',
-    // A bundle has one key more than rotations.
+    // The number of a bundle's keys is the number of rotations plus one.
     keys: chain
       .keys()
       .slice(0, foundationOf(chain, size).length)

@@ -23,13 +23,16 @@ import { signCheckpoint } from '../../src/proof/tree/checkpoint.ts'
 import { leafHash, merkleRoot } from '../../src/proof/tree/merkle.ts'
 
 /*
- * A whole ledger in memory. It makes keys, appends entries of every kind as a server would, and exports lines. It
- * signs everything that a test appends, valid or not, as a thief of the envelope key could.
+ * A whole ledger in memory. It makes keys, appends entries of every kind like a server, and exports lines. It signs
+ * everything that a test appends, valid or not, like an attacker who has stolen the envelope key.
  */
 
 export const sha256 = (data: Uint8Array): Uint8Array => new Uint8Array(hash('sha256', data, 'buffer'))
 
-/** Providers on node:crypto, which need no native module and are fast enough. Tests of src/signing cover strictness. */
+/**
+ * Providers on node:crypto, which need no native module and are fast enough. Tests of src/signing check that signatures
+ * are verified strictly.
+ */
 export const providers: ProofProviders = {
   sha256,
   verifySignature: (key, message, signature) =>
@@ -56,7 +59,7 @@ export function makeId(prefix: IdPrefix): string {
   return formatIdBytes(prefix, uuid)
 }
 
-/** Returns the ids of a batch's records: consecutive, with the low 12 bits of the first one zero. */
+/** Returns the ids of a batch's records. The ids are consecutive, and the low 12 bits of the first id are zero. */
 export function makeRecordIds(count: number): string[] {
   lastId = Math.ceil((lastId + 1) / 4_096) * 4_096 - 1
   return Array.from({ length: count }, () => makeId('rec'))
@@ -79,7 +82,7 @@ export type TestLine = {
   envelope: string
   documents: TestDocument[]
   items: BatchItem[] | null
-  /** Envelope of the other ledger's entry, for an entry that receives it. */
+  /** Envelope of the other ledger's entry; absent unless this entry receives an entry of another ledger. */
   received?: string
   signer?: { alg: string; spki: string }
 }
@@ -93,7 +96,7 @@ type Appending = {
   items?: BatchItem[] | null
   received?: string | undefined
   signer?: TestSigner
-  /** The agent's own key. It signs instead of the server, and the line contains the key. */
+  /** Signer with the agent's own key; absent if the server signs. The line then contains the agent's key. */
   own?: TestSigner | undefined
   issuer?: string
   subject?: string
@@ -128,7 +131,7 @@ export function makeChain(
   }
 
   let passedMs = 0
-  /** recordedAt of the next entry, one second after the last. */
+  /** Returns `recordedAt` of the next entry, which is one second after the last entry. */
   const nowMs = () => START_MS + lines.length * 1000 + passedMs
   const system = () => ({ ledger, actor: 'system', recordedAt: new Date(nowMs()).toISOString() })
   const acting = (actor = agent, actorKey = key) => ({
@@ -201,7 +204,9 @@ export function makeChain(
       passedMs += ms
     },
 
-    /** Removes the last entry, although a peer may have received it. The next entry takes its position. */
+    /**
+     * Removes the last entry, although a peer may have received it. The next entry takes the removed entry's position.
+     */
     forget: (): void => {
       for (const list of [lines, leaves, chains]) list.pop()
     },
@@ -437,7 +442,7 @@ export function saltDocument(subject: string, document: JsonValue): TestDocument
   return { subject, digest: digestWith(salt, document), salt, document, erasedBy: null }
 }
 
-/** Digest of a document, or of references, with this salt (base64url). */
+/** Returns the digest of a document, or of references, with this salt (base64url). */
 export function digestWith(salt: string, document: JsonValue | readonly string[]): string {
   return toHex(documentDigest(sha256, fromBase64Url(salt), utf8Encode(canonicalize(document as JsonValue))))
 }

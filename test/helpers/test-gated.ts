@@ -9,7 +9,6 @@ import {
   type TestSigner,
 } from './test-chain.ts'
 
-/** Members of a step outside its predicate. */
 type Changes = { readonly subjects?: Subject[]; readonly received?: string; readonly own?: TestSigner }
 
 export function makeGated(

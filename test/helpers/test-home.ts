@@ -15,15 +15,14 @@ import type { TestApp } from './app.ts'
 import { digestOf, saltDocument, type TestDocument } from './test-chain.ts'
 
 /*
- * Simulates the home ledger of shared records as its guest sees it. The home is a ledger with its own key.
- * append_entries receives its entries as if they came from the server's inbox. The entries are checked against the
- * lifecycle; other tests cover authentication and transport.
+ * Simulates the home ledger of shared records for a guest. The home is a ledger with its own key. append_entries
+ * receives the home's entries as if they came from the server's inbox. The entries are checked against the lifecycle.
+ * Other tests cover authentication and transport.
  */
 
 export type TestHome = {
   readonly ledger: string
   readonly peer: string
-  /** An agent of the home, and its key. */
   readonly agent: string
   readonly key: string
   share(options?: ShareOptions): Promise<HomeRecord>
@@ -33,7 +32,10 @@ export type TestHome = {
 export type ShareOptions = {
   readonly id?: string
   readonly documents?: 'whole' | 'digests'
-  /** `agt_…` of the guest's ledger; null: the agent that activates the record. */
+  /**
+   * Id of the performer, an agent of the guest's ledger (`agt_…`); null if the agent that activates the record becomes
+   * the performer.
+   */
   readonly performer?: string | null
   readonly payload?: JsonValue
   readonly type?: { readonly name: string; readonly definition: JsonValue }
@@ -43,7 +45,6 @@ export type ShareOptions = {
 export type HomeRecord = {
   readonly id: string
   readonly payload: TestDocument
-  /** Returns leaf and seq of the home's newest entry of the record. */
   last(): { readonly leaf: string; readonly seq: number }
   activate(by: StepBy): Promise<void>
   submit(by: StepBy, completion?: TestDocument): Promise<TestDocument>
@@ -56,7 +57,7 @@ export type HomeRecord = {
   erase(subject: Subject, seq: number): Promise<void>
 }
 
-/** An agent of the home, or the offer by which the guest's agent takes the step. */
+/** Author of a step: an agent of the home, or the offer by which the guest's agent takes the step. */
 export type StepBy = { readonly agent: string; readonly key: string } | { readonly offerSeq: number }
 
 let lastNonce = 0
@@ -166,8 +167,8 @@ export async function addTestHome(app: TestApp, guest: NewLedger = app.ledger): 
     }
 
     /**
-     * Returns the members of the step that name its author. For an offered step, also returns the offer for the
-     * guest's row.
+     * Returns the members by which a step names its author. If the guest's agent offered the step, also returns the
+     * offer with the state that the guest's row must have.
      */
     async function by(who: StepBy): Promise<[predicate: object, offer: object | null]> {
       if (!('offerSeq' in who)) return [{ actor: who.agent, key: who.key }, null]

@@ -14,8 +14,8 @@ import { bytesOfUuid, type Uuid, uuidOfBytes } from '../../src/proof/ids.ts'
 import { firstRecordId, ownRecordId, recordIdAt } from '../../src/proof/statement/batch-ids.ts'
 
 /*
- * Entries for tests of the database. Envelopes are random bytes: Postgres cannot verify signatures, and its rules do
- * not need them.
+ * Entries for tests of the database. Envelopes are random bytes, because Postgres cannot verify signatures and its
+ * rules do not need them.
  */
 
 export type TestLedger = {
@@ -34,7 +34,7 @@ export const sha256 = (...parts: Uint8Array[]): Buffer => {
   return hash.digest()
 }
 
-/** H(0x00 ‖ envelope): an RFC 9162 leaf. */
+/** Returns the RFC 9162 leaf of an envelope: H(0x00 ‖ envelope). */
 export const leafOf = (envelope: Uint8Array): Buffer => sha256(Buffer.of(0), envelope)
 
 export const genesisOf = (ledgerId: Uuid): Buffer =>
@@ -76,14 +76,13 @@ export async function firstEntries(client: pg.ClientBase, ledger: TestLedger): P
   ]
 }
 
-/** `detail`: any object, valid or not. */
 export function adminEntry(ledger: TestLedger, kind: string, subjectId: Uuid, detail: object): TestEntry {
   return makeEntry(ledger, {
     kind,
     subjectId,
     version: null,
     toState: null,
-    // The system may erase only by a retention rule, so an agent erases here.
+    // The system may erase only by a retention rule. So an agent erases here.
     actorId: kind === 'payload-erased' ? ledger.agentId : null,
     keyId: null,
     detail: detail as EntryDetail,
@@ -91,11 +90,12 @@ export function adminEntry(ledger: TestLedger, kind: string, subjectId: Uuid, de
   })
 }
 
-/** An entry with the id of its subject, which most entries have. */
+/** An entry whose `subjectId` is not null, as in most entries. */
 export type TestEntry = EntryRow & { readonly subjectId: Uuid }
 
 /**
- * Makes an entry that notarizes one record; `changes` override its members. A changed envelope gets a matching leaf.
+ * Makes an entry that notarizes one record. `changes` replace its members. If the envelope is changed, its leaf changes
+ * too.
  */
 export function makeEntry(ledger: TestLedger, changes: Partial<TestEntry> = {}): TestEntry {
   const subjectId = changes.subjectId ?? randomId()
@@ -172,7 +172,7 @@ export function makeChunks(ledger: TestLedger, first: Uuid, items: readonly Chun
   })
 }
 
-/** Makes a batch entry with `items`, or with that many generated records. */
+/** Makes a batch entry. `items`: the items, or the number of generated records. */
 export function makeBatch(
   ledger: TestLedger,
   items: number | readonly ChunkRecord[],

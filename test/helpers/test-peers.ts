@@ -4,17 +4,17 @@ import type { Identity } from '../../src/outside/federation/identity.ts'
 import { formatId, parseId, type Uuid } from '../../src/proof/ids.ts'
 import type { TestApp } from './app.ts'
 
-/* Peerings for tests of sharing. They are only rows, without a handshake. */
+/* Peerings for tests of sharing. They consist only of rows, without a handshake. */
 
 export type TestPeer = {
   readonly peer: string
   readonly peerId: Uuid
-  /** The other ledger, and one of its agents, `led_…/agt_…`. */
+  /** Id of the other ledger (`led_…`). `agent` is the id of one of its agents, `led_…/agt_…`. */
   readonly ledger: string
   readonly agent: string
 }
 
-/** Adds a peering to the ledger. Default: the first ledger. */
+/** Adds a peering to a ledger. Default: the application's first ledger. */
 export async function addPeer(
   app: TestApp,
   state: PeerState = 'active',

@@ -11,10 +11,10 @@ import { sha256, type TestChain, type TestLine } from './test-chain.ts'
 export type TestProof = ReturnType<typeof proofOf>
 
 /**
- * Returns the proof that a server would answer for an entry of the chain, and for one of its items if `item` is
- * given.
+ * Returns the proof that a server would return for an entry of the chain. With `item`, it also proves this item of a
+ * batch entry.
  */
-/** `registration`: the entry that registered the agent key which signed this entry. */
+/** `registration`: if an agent's own key signed the entry, the entry that registered this key. */
 export function proofOf(
   chain: TestChain,
   line: TestLine,
@@ -98,7 +98,7 @@ function subjectOf(line: TestLine): string {
   return /"name":"(bat_[^"]+)"/.exec(Buffer.from(line.envelope, 'base64').toString('latin1'))![1]!
 }
 
-/** Returns the entry with its receipt, as a server answers with `?statement=true`. */
+/** Returns the entry with its receipt, like a server's answer to `?statement=true`. */
 export function receiptFileOf(
   chain: TestChain,
   line: TestLine,

@@ -4,14 +4,14 @@ import { type Uuid, uuidOfBytes } from '../../src/proof/ids.ts'
 import { STEP_PARTIES, type StepKind } from '../../src/proof/statement/kinds.ts'
 import { makeEntry, randomId, type TestEntry, type TestLedger } from './test-ledger.ts'
 
-/* Gated records for tests of the database. The ledger's first agent is the principal of all of them. */
+/* Gated records for tests of the database. Their principal is always the ledger's first agent. */
 
 export const TEST_PERFORMER = uuidOfBytes(Buffer.alloc(16, 0xbb))
 export const TEST_STRANGER = uuidOfBytes(Buffer.alloc(16, 0xcc))
 
 export const STEP_KINDS = Object.keys(STEP_PARTIES) as StepKind[]
 
-/** State to which each step leads. If a step can lead to two states, it is the first. */
+/** Maps each step to the state to which it leads. If a step can lead to two states, the first of them is used. */
 const FIRST_ENDS: Record<StepKind, string> = {
   'record-activated': 'ACTIVE',
   'completion-submitted': 'SUBMITTED',
@@ -46,7 +46,7 @@ export function makeCreation(
   })
 }
 
-/** The record's last entry, which the next step names. */
+/** The record's last entry, or the parts of it that the next step names. */
 export type LastEntry = Pick<TestEntry, 'subjectId' | 'version' | 'leaf'>
 
 export function makeStep(
@@ -75,7 +75,7 @@ export function makeAutoVerdict(
   return makeStep(ledger, last, 'verdict-rendered', { ...bySystem, ...changes })
 }
 
-/** Columns of an entry whose agent acts for itself. */
+/** Returns the columns of an entry whose agent acts for itself. */
 export const by = (agentId: Uuid) => ({ actorId: agentId, partyId: agentId })
 const bySystem = { actorId: null, partyId: undefined, keyId: null }
 

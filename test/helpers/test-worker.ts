@@ -11,7 +11,7 @@ import { openTestPool } from './connect.ts'
 import { lentPool } from './lent-app.ts'
 import { raiseVerifiedSizes } from './verified-sizes.ts'
 
-/** The worker's functions for gated records, with the worker's login. They run only when a test calls them. */
+/** Returns the worker's functions for gated records, with the worker's login. They run only when a test calls them. */
 export function openTestWorker(t: Test, app: TestApp) {
   return makeTestWorker(openWorkerPool(t, app), app)
 }
@@ -40,7 +40,7 @@ export function makeTestWorker(pool: pg.Pool, app: TestApp) {
   const expireRound = makeExpiryRound(deps)
 
   return {
-    /** Throws if the worker cannot verify the completion. */
+    /** Verifies the completion of the record. Throws if the worker cannot verify it. */
     async verify(record: string): Promise<void> {
       const name = { ledgerId: parseId('led', app.ledger.ledger.id), recordId: parseId('rec', record) }
       await raiseVerifiedSizes(app)

@@ -6,7 +6,10 @@ import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
 
 const { sha256 } = nativeProviders
 
-/** A C2SP log of another project. It has two histories that agree up to a size. A witness must detect the fork. */
+/**
+ * A C2SP log of another project. The log has two histories that are equal up to a size. A witness must detect this
+ * fork.
+ */
 export class TestLog {
   readonly origin: string
   readonly vkey: string
@@ -48,7 +51,7 @@ export class TestLog {
   }
 }
 
-/** Consistency proof by the definition in RFC 9162 §2.1.4.1. */
+/** Returns the consistency proof by the definition in RFC 9162 §2.1.4.1. */
 export function consistency(from: number, all: readonly Uint8Array[], isWhole = true): Uint8Array[] {
   if (from === all.length) return isWhole ? [] : [merkleRoot(sha256, all)]
   const split = 2 ** (Math.ceil(Math.log2(all.length)) - 1)

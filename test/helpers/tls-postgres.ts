@@ -20,7 +20,10 @@ export function whyNoCertificates(): string | null {
 export type TlsPostgres = {
   readonly ownerUrl: string
   readonly superuserUrl: string
-  /** Certificate files of two authorities: the one that signed the server's certificate, and an unrelated one. */
+  /**
+   * Files with the certificates of two authorities: the authority that signed the server's certificate, and an
+   * unrelated authority.
+   */
   readonly caFile: string
   readonly otherCaFile: string
   /** Replaces the server's certificate for new connections. */
@@ -98,7 +101,7 @@ function openssl(...argv: string[]): void {
   execFileSync('openssl', argv, { stdio: 'ignore' })
 }
 
-/** Postgres refuses a key file that others may read. */
+/** Makes the server's user the owner of a key file. Postgres refuses a key file that others may read. */
 function ownByPostgres(file: string): void {
   const user = resolveRunAs('/nonexistent', () => {})
   writeFileSync(file, readFileSync(file), { mode: 0o600 })

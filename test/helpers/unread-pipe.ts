@@ -3,7 +3,7 @@ import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryDir } from './postgres.ts'
 
-/** Makes a pipe that is open at both ends and never read. `fd` is for a child's standard output or error. */
+/** Makes a pipe that is open at both ends and that nobody reads. `fd` is for a child's standard output or error. */
 export function makeUnreadPipe() {
   const path = join(temporaryDir(), 'pipe')
   execFileSync('mkfifo', [path])

@@ -1,8 +1,8 @@
 import { fromBase64 } from '../../src/proof/bytes.ts'
 
 /**
- * Converts a tagged form back to the value (docs/formats/content-digests.md). Supports all tags that JavaScript
- * writes.
+ * Converts the tagged form of a value back to the value (docs/formats/content-digests.md). Supports all tags that the
+ * JavaScript implementation writes.
  */
 export function untag(form: unknown): unknown {
   if (form === null || typeof form !== 'object') return form

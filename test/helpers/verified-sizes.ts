@@ -2,8 +2,8 @@ import type { Uuid } from '../../src/proof/ids.ts'
 import type { TestApp } from './app.ts'
 
 /**
- * Raises the verified size of all ledgers to their current size, as if the audit follower had verified all entries.
- * So a later change of a stored entry is below the verified size.
+ * Raises the verified size of all ledgers to their current size, as if the audit follower had verified all entries. A
+ * test can then change an entry that counts as verified.
  */
 export async function raiseVerifiedSizes(app: Pick<TestApp, 'sql' | 'deps'>): Promise<void> {
   const heads = await app.sql<{ ledger_id: Uuid; size: string; chain: Buffer; envelope_kid: Buffer }>(

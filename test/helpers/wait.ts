@@ -2,7 +2,7 @@ import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 
-/** Maximum time of a wait. On a busy machine one slice of the event loop has taken 20 s. */
+/** Maximum time in ms of a wait. On a busy machine, one slice of the event loop has taken 20 s. */
 const WAIT_MS_MAX = 60_000
 
 export async function until(condition: () => Promise<boolean> | boolean, msMax = WAIT_MS_MAX): Promise<void> {
@@ -12,7 +12,8 @@ export async function until(condition: () => Promise<boolean> | boolean, msMax =
 }
 
 /**
- * Locks all chain heads, which blocks every append. The returned function releases them, or else the end of the test.
+ * Locks all chain heads, which blocks every append. The returned function unlocks them. The end of the test unlocks
+ * them too.
  */
 export async function lockHeads(t: TestContext, superuserUrl: string): Promise<() => Promise<void>> {
   const client = new pg.Client({ connectionString: superuserUrl })

@@ -12,7 +12,10 @@ export type ReceivedWebhook = {
 
 type Answer = (received: ReceivedWebhook, response: ServerResponse) => void
 
-/** Starts a receiver on loopback that stores all requests in order of arrival. `answer`: 204 by default. */
+/**
+ * Starts a receiver on loopback that stores all requests in order of arrival. `answer`: answers a request; by default
+ * with 204.
+ */
 export async function startReceiver(answer: Answer = (_, response) => response.writeHead(204).end()) {
   const received: ReceivedWebhook[] = []
   const server = createServer((request, response) => {
@@ -35,7 +38,7 @@ export async function startReceiver(answer: Answer = (_, response) => response.w
   const receiver = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
     received,
-    /** A test may replace this function, which changes the answers from then on. */
+    /** A test may replace this function. All later requests then get other answers. */
     answer,
     close() {
       server.closeAllConnections()

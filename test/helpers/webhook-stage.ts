@@ -16,9 +16,12 @@ export type Endpoint = {
   readonly id: string
   readonly secret: string
   readonly receiver: Receiver
-  /** Returns the received requests of `type`. Without `type`, it leaves out events that are only about the ledger. */
+  /**
+   * Returns the received requests about events of the type `type`. If `type` is absent, returns all received requests
+   * except those about `checkpoint.published`.
+   */
   received(type?: string): Receiver['received']
-  /** Sends an API request about the webhook and returns the answer. Fails unless it succeeds. */
+  /** Sends an API request about the webhook and returns the answer. Throws if the request fails. */
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
   ask(method: string, path?: string, body?: object): Promise<any>
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
@@ -32,13 +35,14 @@ export type Endpoint = {
 export type Stage = GatedApp & {
   readonly worker: Part
   restartWorker(): Promise<void>
-  /** Creates a webhook with a receiver, which is closed at the end of the test. */
+  /** Creates a webhook with a receiver. The receiver is closed at the end of the test. */
   subscribe(t: Test, settings?: object, answer?: Receiver['answer']): Promise<Endpoint>
 }
 
 /**
  * Starts an application for all tests of a file, and a worker that delivers to receivers on loopback. `workerUrl`:
- * maps the worker's database URL. `environment`: variables added for both.
+ * returns the URL that the worker uses instead of the given database URL. `environment`: additional variables for the
+ * application and the worker.
  */
 export async function buildStage(
   t: Test,

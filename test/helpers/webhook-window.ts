@@ -11,8 +11,8 @@ type SimTask = Task<Event>
 const STRAGGLER_STEPS = 3
 
 /**
- * Simulates a sender around a DeliveryWindow. Stream, rows and cursor are plain values. At most one read or write
- * runs at a time. Each takes a while, during which deliveries are answered. The simulation asserts the window's
+ * Simulates a sender with a DeliveryWindow. The stream of events, the rows and the cursor are plain values. At most one
+ * database call runs at a time. While a call runs, deliveries are answered. The simulation asserts the window's
  * guarantees.
  */
 export class WindowSim {
@@ -21,7 +21,9 @@ export class WindowSim {
   #cursor = 0
   #window = this.#newWindow()
   #underWay: SimTask[] = []
-  /** Completes the database call in progress, with the data as of its start. */
+  /**
+   * Completes the database call in progress, with the data from when the call began; null if no call is in progress.
+   */
   #busy: (() => void) | null = null
   #now = 0
   readonly #sent = new Set<string>()
@@ -103,7 +105,7 @@ export class WindowSim {
     for (const row of this.#rows.values()) row.due = true
   }
 
-  /** Redelivers an event as the API does. */
+  /** Redelivers an event like a request to the API. Returns false if no event can be redelivered. */
   redeliver(which: number): boolean {
     const done = this.#stream.filter(({ id }) =>
       ['delivered', 'dead'].includes(this.#rows.get(id)?.state ?? ''),
@@ -116,14 +118,14 @@ export class WindowSim {
     return true
   }
 
-  /** Simulates a crash: only written state survives. A call in progress may or may not have taken effect. */
+  /** Simulates a crash: only written state remains. The effect of a call in progress is unknown. */
   crash(): void {
     this.#busy = null
     this.#underWay = []
     this.#window = this.#newWindow()
   }
 
-  /** Runs until every delivery is answered and nothing is left to do. */
+  /** Runs until every delivery is answered and no work is left. */
   finish(): void {
     for (let rounds = 0; rounds < 10_000; rounds++) {
       this.wait()
@@ -145,7 +147,7 @@ export class WindowSim {
     assert.deepEqual(open, [], 'still open')
   }
 
-  /** Asserts the order within each record: all earlier events were delivered or given up. */
+  /** Asserts the order of events within each record: all earlier events were delivered or given up. */
   #requireFirst({ id, record, at }: Event): void {
     if (record === null || this.#sent.has(id)) return
     const earlier = this.#stream
@@ -158,7 +160,10 @@ export class WindowSim {
     return new DeliveryWindow(positionOf(this.#cursor))
   }
 
-  /** Writes rows and cursor in one transaction with what the window releases. */
+  /**
+   * Takes the writes that are ready in the window. Returns a function that writes their rows and the cursor, like one
+   * transaction.
+   */
   #write(withStragglers: boolean): () => void {
     const sentBefore = withStragglers ? this.#now - STRAGGLER_STEPS : Number.NEGATIVE_INFINITY
     const { writes, position } = this.#window.takeWrites(sentBefore)

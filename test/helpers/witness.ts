@@ -19,11 +19,12 @@ type WitnessTest = { after(cleanup: () => unknown): void }
 export type RunningWitness = WitnessSetting & {
   readonly vkey: string
   readonly state: WitnessState
-  /** Adds a log that the witness cosigns from now on. */
   know(log: string): void
 }
 
-/** Starts the witness of `tallystick witness` in this process. `logs`: verifier keys. */
+/**
+ * Starts the witness of `tallystick witness` in this process. `logs`: verifier keys of the logs that the witness knows.
+ */
 export async function startWitness(
   t: WitnessTest,
   name: string,

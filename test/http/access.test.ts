@@ -25,15 +25,16 @@ import { addPeer } from '../helpers/test-peers.ts'
 import { makeWebhook } from '../helpers/webhooks.ts'
 
 /**
- * Keys, each with the code with which a route of an access class must refuse it; null: the route must accept the key.
+ * A key that the test sends. `expect` returns the code with which a route of an access class must refuse the key, or
+ * null if the route must accept the key.
  */
-/** `isKey`: a valid or absent key. Invalid keys are refused before the route is known. */
+/** `isKey`: true for a valid or absent key. Invalid keys are refused before the route is known. */
 type Presented = { what: string; key: string | null; isKey: boolean; expect(access: Access): string | null }
 
 /**
- * Parameter values for addresses with this prefix: ids of this ledger (which the test may change), ids of another
- * ledger, and ids that do not exist. The test fails for a route that is not listed, so that its author decides which
- * ids the route takes. `foreign: null`: the parameter is not an id.
+ * Values of the parameters of all addresses that begin with `begins`: ids of this ledger (which the test may change),
+ * ids of another ledger, and ids that do not exist. `foreign` is null if the parameter is not an id. The test fails for
+ * a route that is not listed, so that the author of a new route chooses its ids.
  */
 type Address = { begins: string; own: Ids; foreign: Ids | null; nowhere: Ids | null }
 type Ids = Record<string, string>
@@ -75,7 +76,7 @@ test('every route', async (t) => {
   const tried = new Set<string>()
   for (const route of routes) {
     const access = route.config!.access!
-    // Invalid keys are tried on one route of each access class, because they are refused before the route is known.
+    // Invalid keys are tested with one route of each access class, because they are refused before the route is known.
     const kind = typeof access === 'object' ? 'key' : access
     const ofKind = tried.has(kind) ? keys.filter(({ isKey }) => isKey) : keys
     tried.add(kind)
@@ -250,8 +251,8 @@ async function presentedKeys(app: TestApp, foreign: string): Promise<Presented[]
   const good = app.ledger.key.key
   const ledgerId = parseId('led', app.ledger.ledger.id)
   const lastDigit = good.at(-1) === '0' ? '1' : '0'
-  // Servers of peers sign their requests instead of using keys. A request with a key therefore comes from an unknown
-  // peer.
+  // Servers of peers sign their requests instead of using keys. So a request with a key is refused like a request of an
+  // unknown peer.
   const asNoKey = (access: Access) =>
     access === 'public' ? null : isForPeers(access) ? 'peer_unknown' : 'unauthenticated'
   const asKey = (code: string | null) => (access: Access) =>
@@ -293,8 +294,8 @@ async function presentedKeys(app: TestApp, foreign: string): Promise<Presented[]
 }
 
 /**
- * Makes keys for an access class. One has all scopes except those that the route accepts, and must be refused. The
- * others have one of the accepted scopes each.
+ * Makes keys for an access class. The first key has all scopes except those that the route accepts, and must be
+ * refused. Each of the other keys has one accepted scope.
  */
 function makeScopedKeys(app: TestApp) {
   const made = new Map<string, Promise<string>>()
@@ -356,7 +357,7 @@ function isForPeers(access: Access): boolean {
   return access === 'peer' || access === 'introduction'
 }
 
-/** Returns the scopes of which a key needs one. A refusal names the first scope. */
+/** Returns the scopes of which a key needs one. The error names the first of these scopes. */
 function scopesOf(access: Access): readonly Scope[] {
   if (typeof access !== 'object') return []
   return [access.scope, access.own ?? []].flat()
@@ -469,7 +470,7 @@ async function spoilable(app: TestApp, elsewhere: NewLedger): Promise<Address[]>
       nowhere: { id: `stm_${digits}` },
     })),
     { begins: '/.well-known/scitt-keys/', own: { kid: 'AA' }, foreign: null, nowhere: null },
-    // The foreign hold's seq is not the seq of a hold of this ledger.
+    // The other ledger's hold has a seq that no hold of this ledger has.
     { begins: '/v1/holds/', own: { seq: '0' }, foreign: { seq: foreignHold }, nowhere: { seq: '999999' } },
     { begins: '/v1/entries/', own: { seq: '0' }, foreign: null, nowhere: null },
     {
@@ -495,7 +496,7 @@ async function makeShared(app: TestApp, ledger: NewLedger): Promise<{ id: string
   return { id: peer, record: id }
 }
 
-/** Makes two gated records: one with a completion, and one with an entry that gives a reason. */
+/** Makes two gated records: one with a completion, and one with an entry that has a reason. */
 async function makeGated(app: TestApp, ledger: NewLedger): Promise<{ completed: Ids; cancelled: Ids }> {
   const agent = await addAgent(app, 'performer', ledger)
   const performer = await addKey(app, { agent, scopes: ['records:write'], ledger })
@@ -517,8 +518,8 @@ function addressOf(addresses: Address[], route: RouteOptions): Address {
 }
 
 /**
- * Returns the documented example of the body, so that the request passes validation and reaches the check of its ids.
- * Without an example it returns {}.
+ * Returns the documented example of the body, so that the request passes validation and its ids are checked. Returns {}
+ * if there is no example.
  */
 function bodyOf(route: RouteOptions): unknown {
   const examples = z.globalRegistry.get(route.schema?.body as z.ZodType)?.['examples'] as

@@ -21,11 +21,10 @@ test('an address', async (t) => {
   const taken = new Map<string, string[]>()
   for (const { url, method, config } of app.routes) {
     assert.ok(config?.access)
-    // Signed requests between servers of peers are refused before their address matters.
+    // Routes for servers of peers refuse an unsigned request before they read its address.
     if (config.access === 'peer' || config.access === 'introduction') continue
     // MCP has its own protocol and tests (docs/integrations/mcp.md).
     if (config.mcp) continue
-    // The console's files have their own tests (docs/guides/console.md).
     if (url.startsWith('/console')) continue
     taken.set(url, [...(taken.get(url) ?? []), method as string])
   }
@@ -41,7 +40,8 @@ test('an address', async (t) => {
     assert.deepEqual(registered.sort(), listed.sort(), 'npm run docs')
   })
 
-  // One hook answers all of these. So one address is tested with all methods, and the others with some.
+  // One hook answers all methods that a route lacks. So only one address is tested with every method, the others with
+  // some.
   const [whole] = taken
   for (const [url, methods] of taken) {
     const takesHead = methods.includes('GET') && !STREAMS.includes(url)
@@ -72,7 +72,7 @@ test('an address', async (t) => {
       for (const method of url === whole![0] ? METHODS : SOME_METHODS) {
         if (allow.split(', ').includes(method) || method === 'CONNECT') continue
         for (const key of [null, app.ledger.key.key]) {
-          // SCRAPI routes answer in CBOR unless JSON is requested.
+          // SCRAPI routes answer in CBOR unless the request asks for JSON.
           const send = { key, body: genericBody(), headers: { accept: 'application/json' } }
           const response = await app.send(method, address, send)
           assert.equal(response.headers['allow'], allow, `${method} ${response.body}`)
@@ -112,7 +112,8 @@ test('an address', async (t) => {
     await t.test(`is nothing at ${url.slice(0, 60)}`, async () => {
       for (const method of ['GET', 'POST', 'DELETE', 'PROPFIND']) {
         const response = await app.send(method, url)
-        // An address of the form `/v1/records/…` matches a route, which has only one method.
+        // An unknown address below `/v1/records/` may match the route of a record. That route has only one method, so
+        // other methods are answered 405.
         if (method !== 'GET' && response.statusCode === 405) assert.match(url, /^\/v1\/records\/[^/]/)
         else assertProblem(response, 404, 'not_found')
       }
@@ -142,7 +143,7 @@ test('an address', async (t) => {
     await t.test(`takes no parameters that it does not name: ${url}`, async () => {
       const key = url.startsWith('/v1/ledgers') ? OPERATOR_KEY : app.ledger.key.key
       const body = { '/v1/ledgers': { name: 'x' }, '/v1/records/batch': { records: [genericBody()] } }[url]
-      // SCRAPI routes answer problems in CBOR unless JSON is requested.
+      // SCRAPI routes answer problems in CBOR unless the request asks for JSON.
       const headers = { accept: 'application/json', 'content-type': 'application/cose' }
       const sent =
         url === '/entries'
@@ -287,7 +288,7 @@ test('a request on the wire', async (t) => {
 async function raw(origin: string, text: string) {
   const { hostname, port } = new URL(origin)
   const socket = connect({ host: hostname, port: Number(port) })
-  socket.on('error', () => {}) // The server may have closed the connection before the body of a refused request arrives.
+  socket.on('error', () => {}) // The server may close the connection before the refused body arrives.
   socket.write(text)
   let received = ''
   for (;;) {

@@ -273,7 +273,7 @@ test('a server that drains is not ready, answers everything, and ends each conne
   assert.equal((await post(app, server.url, agent)).status, 201, 'a new connection is taken')
   await sleep(200)
   assert.equal(idle.readyState, 'open', 'a client may be about to send on it')
-  // The limit is 700 ms. Timers and the other clock may differ by a millisecond.
+  // The limit is 700 ms. Timers and the clock may differ by a millisecond.
   assert.ok((await drained) >= 699)
   await server.close()
 })
@@ -328,7 +328,7 @@ function take(admission: Admission, count: number): boolean[] {
 }
 
 /**
- * Starts a second server of `app` on a socket. It has few slots and no burst, because how much of a burst is used
+ * Starts a second server of `app` on a socket. The server has few slots and no burst, because the used part of a burst
  * depends on the machine.
  */
 async function listen(t: TestContext, app: TestApp) {

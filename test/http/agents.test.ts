@@ -167,7 +167,7 @@ test('bad names are refused, and write nothing', async () => {
     { name: 'a\u0007b' },
     { name: 1 },
     { name: 'a', x: 1 },
-    // These names look like other names: they are not in NFC, or have invisible characters or spaces.
+    // These names look like other names: they are not in NFC, or they have invisible characters or spaces.
     { name: 'Cafe\u0301' },
     { name: 'buyer\u200b' },
     { name: 'buy\u00ader' },

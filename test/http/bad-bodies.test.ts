@@ -12,7 +12,7 @@ const vectors = JSON.parse(readFileSync(new URL('../vectors/vectors.json', impor
   acceptedJson: string[]
 }
 
-/** Codes of the refused texts of the vectors, by text. */
+/** Codes of the refusals of invalid JSON texts in the vectors. */
 const REFUSED_CODES = ['lossy_json', 'bad_json'] as const
 const isSyntax = (text: string) => {
   try {

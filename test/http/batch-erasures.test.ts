@@ -17,11 +17,11 @@ import { runs } from '../helpers/runs.ts'
 import { shareApp } from '../helpers/shared-app.ts'
 
 /*
- * Tests random batches of several types. Their lengths are around the ends of chunks, and some records are erased.
- * Every reader must show what was sent, and must not show what was erased, before and after the worker removes it.
+ * Tests random batches of several types, with lengths near the ends of chunks. Some records are erased. Every reader
+ * must show what was sent, and must not show erased content, before and after the worker removes it.
  */
 
-/** A separate application, because the test publishes checkpoints of all its ledgers. */
+/** The test uses a separate application, because it publishes checkpoints of all the application's ledgers. */
 const publishedApp = shareApp()
 
 type Item = {
@@ -29,9 +29,9 @@ type Item = {
   readonly payload: object
   readonly metadata?: object
   readonly occurredAt?: string
-  /** True: the record is on behalf of another agent. */
+  /** True if the record is on behalf of another agent. */
   readonly inName?: boolean
-  /** How many records before this one its parent is, among the ledger's earlier records. */
+  /** Distance to the parent among the ledger's records: 1 means the record directly before this record. */
   readonly parentBefore?: number
   readonly references?: string[]
   readonly traceparent?: string
@@ -64,7 +64,6 @@ const item: fc.Arbitrary<Item> = fc.record(
   },
   { requiredKeys: ['type', 'payload'] },
 )
-/** Lengths around the ends of chunks. */
 const length = fc.oneof(
   { weight: 2, arbitrary: fc.integer({ min: 1, max: 5 }) },
   { weight: 1, arbitrary: fc.constantFrom(63, 64, 65, 128, 130) },
@@ -122,7 +121,7 @@ test('what was erased of batches comes out of no reader, and all else as it went
   )
 })
 
-/** Opens a ledger with functions that write and read its batches. */
+/** Opens a ledger. Returns functions that write and read its batches. */
 async function openLedger(t: Parameters<typeof makePublish>[0]) {
   const app = await publishedApp()
   const publish = await makePublish(t, app)
@@ -140,7 +139,7 @@ async function openLedger(t: Parameters<typeof makePublish>[0]) {
       if (parentBefore <= i) return i - parentBefore
       return earlier.at(i - parentBefore)?.id ?? null
     })
-    // Depth is limited, so a parent in this batch has no parent itself.
+    // Only a record without a parent of its own becomes a parent, because a run may not be deep.
     const named = parents.map((parent) =>
       typeof parent === 'number'
         ? parents[parent] === null
@@ -200,7 +199,7 @@ async function openLedger(t: Parameters<typeof makePublish>[0]) {
     )
     const listed = await listAll(app)
     assert.deepEqual(listed.map(membersOf), all.map(expectedMembers))
-    // Only records around the ends of chunks are tested, because each proof hashes the whole batch.
+    // Only records near the ends of chunks are tested, because each proof hashes the whole batch.
     for (const [i, record] of all.entries())
       if ([0, 1, 63].includes(record.index % 64)) await assertShownAlone(record, listed[i])
   }
@@ -252,7 +251,7 @@ function documentOf({ id, digest, salt, item: said, erasedSeq }: Expected) {
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what the test asserts
 type Shown = any
 
-/** Returns the members of a shown record that come from its batch. */
+/** Returns those members of a shown record that its batch determines. */
 function membersOf({ id, type, payload, salt, digest, onBehalfOf, parent, ...rest }: Shown) {
   const { references, occurredAt, metadata, entry, batch, erasure } = rest
   return [

@@ -11,7 +11,7 @@ import { erase } from '../helpers/personal-records.ts'
 import { sharedApp } from '../helpers/shared-app.ts'
 import { listStoredChunks, writeContent } from '../helpers/stored-chunks.ts'
 
-/* Events of batch records read the record's data from its chunk. */
+/* Tests that events of batch records have the record's data, which is read from the record's chunk. */
 
 const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
 

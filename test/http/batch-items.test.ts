@@ -34,7 +34,7 @@ const NOWHERE = 'rec_00000000000000000000000000'
 
 const items = (...members: Item[]) => members.map((member, i) => ({ ...genericBody({ i }), ...member }))
 
-/** Two sizes of the same request. The event loop builds the small one, a thread builds the large one. */
+/** Two sizes of one request. The event loop builds the small batch, and a thread builds the large batch. */
 const SIZES = {
   'a small body': (records: readonly Item[]) => records,
   'a body that a thread builds': (records: readonly Item[]) => [
@@ -68,7 +68,7 @@ async function stored(app: TestApp, seq: number) {
   return (await Promise.all(rows.map((row) => recordsOfChunk(app.deps.readPool, row)))).flat()
 }
 
-/** Asserts by the second implementation of docs/formats that the batch signs exactly these items. */
+/** Asserts with the second implementation of docs/formats that the batch signs exactly these items. */
 async function assertSigned(app: TestApp, { entry, records, batch }: Answer, signed: readonly Item[]) {
   const [row] = await app.sql<{ envelope: Buffer }>(
     'select envelope from tallystick.entries where ledger_id = $1 and seq = $2',
@@ -238,7 +238,7 @@ for (const [size, ofSize] of Object.entries(SIZES)) {
     const [agent, known] = [app.ledger.agent.id, await addAgent(app, 'other')]
     const records = [(await app.notarize()).id, (await app.notarize()).id] as const
     const samples = samplesOfItem({ agents: [agent, known], records })
-    // The type is not varied, because the ledger has no other type. build-batch.test.ts varies it.
+    // The type is not changed, because the ledger has no other type. build-batch.test.ts tests other types.
     const { salt: _salt, type: _type, ...members } = samples
     const full = fullItem({ agents: [agent, known], records })
     const headers = { 'idempotency-key': 'items' }
@@ -289,7 +289,7 @@ test('a traceparent header that is none is passed over, and an item keeps its ow
   assert.deepEqual(traces, [null, OF_ITEM])
 })
 
-/** Returns the next id in order. The last digit must not be the greatest. */
+/** Returns the next id in order. The last digit of `id` must not be the greatest digit. */
 function nextId(id: string): string {
   const digits = '0123456789abcdefghjkmnpqrstvwxyz'
   return `${id.slice(0, -1)}${digits[digits.indexOf(id.at(-1)!) + 1]}`

@@ -17,11 +17,11 @@ import { runs } from '../helpers/runs.ts'
 import { shareApp } from '../helpers/shared-app.ts'
 
 /*
- * Compares random batches, as every reader shows them, with what was sent. Two workers erase some records at once.
- * Then no reader may show these records, and the ledger must verify.
+ * Compares random batches, as every reader shows them, with what was sent. Two workers erase some records concurrently.
+ * After that no reader may show the erased content, and the ledger must verify.
  */
 
-/** A separate application, because the test publishes checkpoints of all its ledgers. */
+/** The test uses a separate application, because it publishes checkpoints of all the application's ledgers. */
 const publishedApp = shareApp()
 
 type Sent = {

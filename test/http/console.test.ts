@@ -11,8 +11,8 @@ import { temporaryDir } from '../helpers/postgres.ts'
 import { sharedApp } from '../helpers/shared-app.ts'
 
 /**
- * Limit for everything that a browser loads before verification starts: page, styles, script and its chunks. The
- * current size is 49 KB.
+ * Maximum size in bytes of everything that a browser loads before verification starts: page, styles, script and its
+ * chunks. The current size is 49 KB.
  */
 const FIRST_PAGE_GZIP_BYTES_MAX = 60_000
 

@@ -168,8 +168,8 @@ test('an export that would need a key which its first line does not name is brok
 })
 
 /**
- * Intercepts the application's queries with this name. The first of `works` runs before the first query, the second
- * before the second, and so on.
+ * Intercepts the application's queries with this name. The first function of `works` runs before the first query, the
+ * second before the second query, and so on.
  */
 function onQuery(t: TestContext, app: TestApp, name: string, works: (() => Promise<void>)[]): () => void {
   const { readPool } = app.deps

@@ -12,7 +12,7 @@ import { allEvents, buildEventLedger, eventPage } from '../helpers/event-ledger.
 import { addKey } from '../helpers/more-keys.ts'
 import { shareApp } from '../helpers/shared-app.ts'
 
-/** A separate application, because the test publishes checkpoints of all its ledgers. */
+/** The test uses a separate application, because it publishes checkpoints of all the application's ledgers. */
 const publishedApp = shareApp()
 
 test('GET /v1/events', async (t) => {
@@ -77,7 +77,7 @@ test('GET /v1/events', async (t) => {
       assert.equal(new Set(ids).size, ids.length)
       const again = await allEvents(app, { limit: 3 })
       assert.deepEqual(again, events)
-      // An id begins with its time: 48 bits, which are ten digits.
+      // The first ten digits of an id, after its prefix, contain its time of 48 bits.
       const inOrder = (by: (event: (typeof events)[0]) => string) => events.map(by).sort()
       assert.deepEqual(
         inOrder(({ id }) => id.slice(4, 14)),

@@ -66,13 +66,14 @@ test('a connection that is lost after the commit', async (t) => {
       else assertProblem(answer, 503, 'outcome_unknown')
       assert.deepEqual(retry.json().payload, { i })
     }
-    assert.equal(await countEntries(app), before + 41) // 40 requests, and one that `loseAnswer` sent before.
+    assert.equal(await countEntries(app), before + 41) // The 40 requests each wrote an entry, and so did the request of `loseAnswer`.
   })
 
   await t.test(
     'makes the operator’s route say that it does not know whether there is a ledger',
     async (t) => {
-      // The signers are loaded before, because otherwise the lost answer would be the one with the keys.
+      // The signers are loaded in advance. Otherwise the first answer, which gets lost, would be that of the query for
+      // keys.
       const signer = await app.deps.signers.load()
       t.mock.method(app.deps.signers, 'load', async () => signer)
       const body = { name: 'lost' }
@@ -130,7 +131,7 @@ test('a ledger that changes its signing key again and again', async (t) => {
   ] as const
 
   await t.test('makes a write be signed three times, and refused, to be sent again', async (t) => {
-    // The key always differs from the ledger's, so that Postgres finds each entry stale.
+    // This key is never the ledger's key, so Postgres refuses every entry as stale.
     const other = makeEd25519Signer(nativeProviders.sha256, new Uint8Array(32).fill(1))
     t.mock.method(app.deps.signers, 'signerOf', () => other)
     const looked = t.mock.method(app.deps.signers, 'signerAfterStale', async () => other)
@@ -155,7 +156,7 @@ test('a database that is away', async (t) => {
   const stranger = await app.newLedger()
   const before = await app.written()
   proxy.refuse()
-  await sleep(50) // Idle connections need some time to notice.
+  await sleep(50) // Idle connections need some time to notice that they were cut.
 
   await t.test(
     'makes writes and reads 503 unavailable, to be retried, and keeps the process alive',
@@ -258,7 +259,7 @@ test('a session that Postgres ends', async (t) => {
     expectStatus(200, await app.send('GET', `/v1/records/${record.id}`))
     await app.sql(`alter database ${name} reset default_transaction_read_only`)
     assert.deepEqual(await app.written(), before)
-    await app.notarize() // This needs a new connection, because the old one was discarded.
+    await app.notarize() // This request opens a new connection, because the old connection was discarded.
   })
 })
 
@@ -267,8 +268,8 @@ test('more than can be written', async (t) => {
   await app.notarize()
   const before = await countEntries(app)
   const client = await connect(t, app.database.apiUrl)
-  // Each ledger may use half of the slots that the others leave (src/load/shares.ts). Thirteen ledgers use up all
-  // 4,096.
+  // Each ledger may use half of the slots that the other ledgers leave free (src/load/shares.ts). Thirteen ledgers use
+  // all 4,096 slots.
   const fillers: TestLedger[] = []
   for (let i = 0; i < 13; i++) fillers.push(await createTestLedger(client))
 
@@ -284,7 +285,8 @@ test('more than can be written', async (t) => {
     taken.push(send(writes[1]))
     await until(() => app.deps.appender.queued.entries > 0)
     const filled = fillQueue(app, fillers)
-    // Fills the slots that the writer's batches freed.
+    // Meanwhile the writer may have taken a batch from the queue. The second call of fillQueue fills the slots that
+    // this freed.
     await nextTurn()
     filled.push(...fillQueue(app, fillers))
 
@@ -324,8 +326,8 @@ test('a server whose clock is off is told so, and writes nothing', async (t) => 
 })
 
 /**
- * Fills the append queue with entries of the ledgers. It does so in one slice of the event loop, so that nothing
- * leaves the queue meanwhile. Returns the outcomes of the accepted entries.
+ * Fills the append queue with entries of the ledgers, in one slice of the event loop. So no entry leaves the queue
+ * meanwhile. Returns the outcomes of the accepted entries.
  */
 function fillQueue(app: TestApp, ledgers: readonly TestLedger[]): Promise<AppendOutcome | Overloaded>[] {
   const { appender } = app.deps
@@ -350,13 +352,13 @@ async function buildBehindProxy(t: TestContext): Promise<{ app: TestApp; proxy: 
     },
   })
   t.after(() => checkEverything(app))
-  await app.notarize() // Puts the key into the cache, so that the next requests need no read.
+  await app.notarize() // This request puts the key into the cache, so that the next requests do not read the key.
   return { app, proxy }
 }
 
-/** Lets the next call of append_entries commit, and loses its answer with the connection. */
+/** Lets the next call of append_entries commit, and cuts the connection before the answer. */
 async function loseAnswer<T>(app: TestApp, proxy: TcpProxy, send: () => Promise<T>): Promise<T> {
-  await app.notarize() // Opens a connection now, so that no request has to open one while answers are buffered.
+  await app.notarize() // This request opens a connection, so that no request must open one while answers are buffered.
   const before = await countAllEntries(app)
   proxy.hold()
   const answer = send()

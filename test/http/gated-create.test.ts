@@ -132,8 +132,8 @@ test('POST /v1/records with a gated type', async (t) => {
       const problem = await assertRefused(body, 422, 'invalid_request', { as })
       assert.equal(problem['path'], '/performer')
     }
-    // This is valid: the gateway performs what it commissions on behalf of a stranger, so principal and performer are
-    // two agents.
+    // This is valid: the gateway commissions the record on behalf of a stranger and performs it. So principal and
+    // performer are two agents.
     expectStatus(201, await post({ performer: gateway.id, onBehalfOf: stranger.id }, { as: 'gateway' }))
   })
 

@@ -5,7 +5,10 @@ import { assertProblem } from '../helpers/assert-problem.ts'
 import { buildGatedApp, sharedGatedApp } from '../helpers/gated-app.ts'
 
 const SOON_MS = 1_500
-/** Below the maximum difference between an entry's time and the database's clock. */
+/**
+ * Difference of the two clocks in ms. It is within the limit for the difference between an entry's time and the
+ * database's clock.
+ */
 const SKEW_MS = 20_000
 
 const after = (ms: number) => new Date(Date.now() + ms).toISOString()

@@ -8,11 +8,14 @@ import { temporaryDir } from '../helpers/postgres.ts'
 
 const ROUNDS = 12
 /**
- * Limit on an idle machine. On a busy machine the best of several rounds counts, or the time of PLAIN_RECORDS_MAX
- * plain records.
+ * Maximum server time in ms of a gated record on an idle machine. If the machine is busy, PLAIN_RECORDS_MAX is the
+ * limit. Only the best of several rounds must meet a limit.
  */
 const SERVER_MS_MAX = 300
-/** The requests write four entries and the verification writes one. The remaining time is for the notification. */
+/**
+ * Limit on a busy machine: a gated record may take as long as this number of plain records. It consists of four entries
+ * by requests and one by the verification. The rest of the time is for notifying the worker.
+ */
 const PLAIN_RECORDS_MAX = 12
 const POLL_MS = 2
 

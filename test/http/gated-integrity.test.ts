@@ -13,8 +13,9 @@ import {
 } from '../helpers/gated-app.ts'
 
 /*
- * Attacks by a database owner, who can write anything into columns and insert copies of signed entries. Therefore the
- * server compares the columns with the signatures before it signs an entry that moves money.
+ * Changes columns as the owner of the database, who can write anything into them and can insert copies of signed
+ * entries. These tests check that the server compares the columns with the signed entries before it signs an entry that
+ * moves money.
  */
 
 async function tamper(
@@ -102,7 +103,7 @@ test('columns that say another version, digest or entry than what was signed', a
     const sql = `update tallystick.gated_records set state = 'VERIFIED', version = $2, last_seq = $3, revisions = 0
       where record_id = $1`
     await tamper(app, { id }, sql, [verified.version, verified.entry.seq])
-    // The columns are consistent with each other. Only the entries contradict them.
+    // The changed columns agree with each other, and contradict only the entries.
     const response = await app.step(id, 'verdict')
     assert.notEqual(response.statusCode, 200, 'an entry of this version is there already')
   })
@@ -185,7 +186,10 @@ test('columns that say other parties or terms than what was signed', async (t) =
 test('an old, genuine completion-verified: pass that is inserted again after a revision', async (t) => {
   const app = await buildGatedApp(t)
 
-  /** Makes a record with two completions. The first one passed and was sent back; the second one failed or waits. */
+  /**
+   * Makes a record with two completions. The first completion passed the rules and was sent back for revision. The
+   * second completion failed the rules or waits for verification.
+   */
   async function revised(last: 'SUBMITTED' | 'DISCREPANT') {
     const { id, entry: old } = await app.reach('VERIFIED')
     await app.take(id, 'revision')

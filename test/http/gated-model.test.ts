@@ -37,8 +37,8 @@ const requestArbitrary = fc.record({
   ifVersion: fc.option(fc.constantFrom(0, 0, 0, 1, -1), { freq: 2 }),
   good: fc.boolean(),
   /**
-   * True: a valid step towards a verdict, taken by the entitled party. Random steps alone would rarely lead to a
-   * verdict.
+   * True if the step must be valid, lead towards a verdict and be taken by the entitled party. Random steps alone would
+   * rarely lead to a verdict.
    */
   guided: fc.oneof({ weight: 3, arbitrary: fc.constant(true) }, { weight: 2, arbitrary: fc.constant(false) }),
   pick: fc.nat({ max: 5 }),
@@ -83,7 +83,7 @@ async function create(app: GatedApp, terms: Terms): Promise<Tracked> {
   return { id, model }
 }
 
-/** Makes the request of a randomly drawn step. If the step is guided, the model accepts it. */
+/** Makes the request of a randomly drawn step. The model accepts the request if the step is guided. */
 function toRequest(
   { guided, pick, ...drawn }: Drawn,
   model: ModelRecord,
@@ -98,8 +98,8 @@ function toRequest(
 }
 
 /**
- * Makes a request that runs at the same time as others. A guided step is taken by its party, but the state may have
- * changed by then.
+ * Makes a request that runs at the same time as other requests. A guided step is taken by the entitled party, but the
+ * record's state may have changed by then.
  */
 function toConcurrent(drawn: Drawn, model: ModelRecord): ModelRequest {
   if (!drawn.guided) return toRequest(drawn, model)
@@ -219,7 +219,7 @@ test('any requests, one after another, are answered as the model says', async ()
     'revision to ACTIVE',
     'cancel to CANCELLED',
   ]
-  // Coverage is random, so up to three may be missing.
+  // The steps are random, so up to three of the wanted results may be missing.
   const reached = wanted.filter((one) => seen.has(one))
   assert.ok(reached.length >= wanted.length - 3, `came only to ${[...seen].sort().join(', ')}`)
 })
@@ -261,7 +261,8 @@ test('requests in flight together end as if they had come one after another', as
     const { data } = (await app.send('GET', `/v1/records/${record.id}/entries?limit=200`)).json()
     assert.equal(data.length, record.model.version, 'one entry a version')
   })
-  // Requests and their interleaving are random. Twenty runs may have no round with two accepted steps.
+  // Requests and their interleaving are random. So in twenty runs there may be no round in which two steps are
+  // accepted.
   for (let i = 0; i < CONTENTION_TRIES_MAX && contended === 0; i++)
     await fc.assert(property, { numRuns: runs(20), endOnFailure: true })
   assert.ok(contended > 0, 'no round had two steps that were taken')

@@ -242,7 +242,7 @@ test('every step is proved, and the record with it; to anybody who performs as w
     const { body } = expectStatus(200, await app.send('GET', url, { key }))
     const proof = verifyProof(parseEntryProof(body), trust, nativeProviders)
     assert.deepEqual([proof.seq, proof.statement.kind], [seq, kind])
-    // The record no longer shows the documents of the first round.
+    // These entries have documents of the first round, which the record no longer shows.
     if (seq === data[2].seq || seq === data[3].seq)
       assert.throws(() => verifyRecord(record, proof, nativeProviders), /record_contradicts_proof/)
     else verifyRecord(record, proof, nativeProviders)

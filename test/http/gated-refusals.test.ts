@@ -13,8 +13,8 @@ import {
 } from '../helpers/gated-app.ts'
 
 /**
- * A second copy of the lifecycle (docs/reference/lifecycle.md). `next`: the permitted steps; `steps`: those of them
- * that have a route.
+ * A second copy of the lifecycle (docs/reference/lifecycle.md). `next` lists the permitted steps. `steps` lists those
+ * permitted steps that have a route.
  */
 const STATES: Record<string, { next: string[]; steps: StepName[] }> = {
   CREATED: { next: ['record-activated', 'record-cancelled'], steps: ['activate', 'cancel'] },
@@ -28,7 +28,7 @@ const STATES: Record<string, { next: string[]; steps: StepName[] }> = {
   EXPIRED: { next: [], steps: [] },
 }
 
-/** For each step: agents that may not take it, and the role that may. */
+/** Maps each step to `not`, the agents that may not take the step, and to `role`, the role that may take it. */
 const STRANGERS: Record<StepName, { not: AgentName[]; role: string }> = {
   activate: { not: ['principal', 'gateway'], role: 'performer' },
   completions: { not: ['principal', 'gateway'], role: 'performer' },

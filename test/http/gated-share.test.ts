@@ -105,7 +105,7 @@ test('a record that is shared by its creation', async (t) => {
         const problem = assertProblem(await app.step(record.id, 'activate', { as }), 403, 'not_entitled')
         assert.equal(problem['role'], 'performer')
       }
-      // A local agent is a different agent, even if its id is the same.
+      // An agent of this ledger is not the remote agent, even if both have the same id.
       const [, local] = first.agent.split('/')
       for (const [performer, found] of [
         [first.agent, [record]],
@@ -128,7 +128,7 @@ test('a record that is shared by its creation', async (t) => {
     const again = await post(app, body, { headers })
     assert.equal(again.headers['idempotency-replayed'], 'true')
     assert.deepEqual(again.json(), created)
-    // The answer to a later step shows both shares.
+    // The record is shared with two peers. The answer to a later step shows both.
     const step = { headers: { 'idempotency-key': 'cancelled-once' } }
     const cancelled = await app.take(created.id, 'cancel', step)
     assert.deepEqual(cancelled.gated.share, [whole(first), whole(second)].sort(bySharedOrder))
@@ -309,7 +309,7 @@ test('a record that is shared later', async (t) => {
       await sharedRows(app, record.id),
       list.map((one) => ({ ...one, seq: last.seq })),
     )
-    // Sharing with one more peer works, and so do the next steps.
+    // After the record was shared, it can be shared with one more peer, and steps are still possible.
     expectStatus(200, await share(app, record.id, [whole(second)]))
     await app.verify(record.id)
     const { state, gated } = await app.take(record.id, 'verdict')
@@ -430,7 +430,7 @@ test('a record that is shared later', async (t) => {
         set local session_replication_role = replica;
         update tallystick.gated_records set principal_id = '${parseId('agt', agent)}'
         where record_id = '${parseId('rec', record)}'`)
-    // An attacker who can write rows could make itself the principal of others' records.
+    // An attacker who can write rows could enter itself as the principal of other agents' records.
     await setPrincipal(principal.id, other.id)
     await assertRefused(other.id, [whole(first)], 500, 'integrity_fault')
     await setPrincipal(gateway.id, other.id)

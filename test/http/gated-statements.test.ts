@@ -22,7 +22,7 @@ type Opened = {
   recordedAt: string
 }
 
-/** Opens the record's entries with our implementation of the formats and with the second one. */
+/** Opens each entry of the record twice: with the product's code, and with a second implementation of the formats. */
 async function openEntries(app: GatedApp, id: string): Promise<Opened[]> {
   const { keys } = (await app.send('GET', '/.well-known/tallystick-keys.json')).json()
   const { data } = expectStatus(200, await app.send('GET', `/v1/records/${id}/entries?limit=200`)).json()

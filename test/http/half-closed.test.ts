@@ -57,7 +57,7 @@ test('a client that says that it sends no more', async (t) => {
     socket.end(get('/v1/export'))
     await until(async () => (await slots()) === 1)
     await until(() => [...app.deps.writeDeadlines.open].some(({ writableLength }) => writableLength > 0))
-    // The server does the same after a minute in which no byte was taken (write-deadlines.test.ts).
+    // The server also resets a connection whose client has received no byte for a minute (write-deadlines.test.ts).
     socket.resetAndDestroy()
     await until(async () => (await slots()) === 0)
   })
@@ -69,7 +69,10 @@ test('a client that says that it sends no more', async (t) => {
   })
 })
 
-/** Returns the statuses of all answers until the server closes. */
+/**
+ * Sends the text and half-closes the connection. Returns the statuses of all answers that arrive before the server
+ * closes.
+ */
 async function askAndEnd(t: TestContext, port: number, text: string): Promise<number[]> {
   const socket: Socket = openSocket(t, port)
   let received = ''

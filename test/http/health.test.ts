@@ -21,7 +21,7 @@ test('/livez answers while the process lives, and /readyz while it can work', as
   assert.deepEqual(expectStatus(200, await health('/livez')).json(), { status: 'ok', version: VERSION })
   assert.deepEqual(expectStatus(200, await health('/readyz')).json(), { status: 'ready', version: VERSION })
 
-  // HAProxy, `wget --spider` and monitors send these probes.
+  // HAProxy, `wget --spider` and monitoring tools send HEAD and OPTIONS requests.
   const probe = async (method: string, url: string) => (await app.send(method, url, { key: null })).statusCode
   for (const url of ['/livez', '/readyz', '/readyz?verbose'])
     assert.deepEqual([await probe('HEAD', url), await probe('OPTIONS', url)], [200, 200])
@@ -33,7 +33,7 @@ test('/livez answers while the process lives, and /readyz while it can work', as
   assert.equal(assertProblem(await health('/readyz'), 503, 'unavailable')['retryable'], true)
 
   proxy.accept()
-  // The server tries new connections one at a time, with pauses.
+  // The server tries new connections one at a time, with pauses. So this takes a moment.
   await until(async () => (await health('/readyz')).statusCode === 200)
 
   proxy.hold()

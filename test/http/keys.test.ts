@@ -252,7 +252,7 @@ test('a server whose clock is set back believes in a revoked key for no longer',
   assertProblem(await askOther(), 401, 'unauthenticated')
 })
 
-/** Opens another server on the database. Returns a function that sends it requests with the key. */
+/** Opens another server on the database. Returns a function that sends requests with the key to that server. */
 async function openOther(
   t: Test,
   app: TestApp,

@@ -4,8 +4,8 @@ import { parseJsonText } from '../../src/proof/json/json-text.ts'
 import { genericBody } from '../helpers/app.ts'
 
 /**
- * A body normally takes 20 ms on a slow machine. Before the fix, each took 5 to 14 s once the optimizer had seen a
- * few bodies.
+ * Maximum CPU time in ms for parsing one body. Normally a body takes 20 ms on a slow machine. Before a fix, a body took
+ * 5 to 14 s after V8's optimizer had seen a few bodies.
  */
 const CPU_MS_MAX = 2_000
 

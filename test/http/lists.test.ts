@@ -20,7 +20,7 @@ function listsOf(app: TestApp): List[] {
   })
 }
 
-/** Existing ids for the parameters of addresses and members of bodies. */
+/** Ids of existing objects, for the parameters of URLs and for the members of request bodies. */
 type There = {
   readonly record: string
   readonly agent: string
@@ -48,7 +48,7 @@ test('a cursor is taken by its own list alone, whichever list it is', async (t) 
   const lists = listsOf(app)
   const cursors = new Map<string, string>()
   for (const list of lists) {
-    // An erasure would erase what the later lists show.
+    // The route is left out because it erases records, which later lists must show.
     if (list.url.endsWith('erase')) continue
     const page = expectStatus(200, await ask(app, here, list, null)).json()
     const { nextCursor } = page.children ?? page
@@ -59,7 +59,7 @@ test('a cursor is taken by its own list alone, whichever list it is', async (t) 
     assert.ok(lists.length >= 20, `${lists.length} lists`)
     const without = lists.map(({ url }) => url).filter((url) => !cursors.has(url))
     assert.deepEqual(without.sort(), [
-      // A second page of these lists would need a worker, a peer that answers, or a thousand documents.
+      // Lists without a second page. A second page would need a worker, a peer that answers, or a thousand documents.
       '/v1/agents/:id/signing-keys',
       '/v1/audits',
       '/v1/checkpoints',
@@ -127,7 +127,7 @@ function addressOf(url: string, { record, agent, webhook, peer }: There): string
   return url.replace(':id', id ?? (url.startsWith('/v1/webhooks') ? webhook : peer))
 }
 
-/** Makes two of everything that a ledger may have many of. */
+/** Makes two objects of each kind that a ledger may have many of. */
 async function fill(app: TestApp): Promise<There> {
   const made: There[] = []
   for (const n of [1, 2]) {

@@ -10,27 +10,28 @@ import { addressOf, sharedApp } from '../helpers/shared-app.ts'
 import { lockHeads, until } from '../helpers/wait.ts'
 
 /**
- * One message on a connection, by its effect:
+ * One message on a connection, and what it must cause:
  *
- * - `record`: answered 201; `read`: answered 200.
- * - `answered`: the message is refused, and the connection continues.
- * - `refused`: the connection ends with the status.
- * - `ended`: the connection ends with the answer to this request.
+ * - `record`: the answer is 201, and a record exists.
+ * - `read`: the answer is 200.
+ * - `answered`: the message is refused, and the connection stays open.
+ * - `refused`: the message is refused with `Connection: close`, and the connection ends.
+ * - `ended`: the message is answered, and the connection ends.
  */
 type Message = {
   readonly kind: 'record' | 'read' | 'answered' | 'refused' | 'ended'
   readonly status: number
   readonly bytes: (mark: string) => string
-  /** Another status that is possible, depending on timing. */
+  /** Another status that is allowed, because the status depends on timing. */
   readonly or?: number
 }
 
 type Way = {
-  /** True: each message waits for the answer to the previous one. */
+  /** True if each message waits for the answer to the previous message. */
   readonly isKept: boolean
-  /** Positions at which the bytes are cut, as fractions of the length; null: every byte separately. */
+  /** Positions at which the bytes are cut, as fractions of the length; null if every byte is sent separately. */
   readonly cuts: readonly number[] | null
-  /** True: the client closes its sending side after the last byte. */
+  /** True if the client closes its sending side after the last byte. */
   readonly isHalfClosed: boolean
 }
 
@@ -117,7 +118,7 @@ test('what is no request, before, behind and between requests', async (t) => {
     'half a body of one that nobody lets in': {
       kind: 'ended',
       status: 401,
-      // The status is 400 if the rest of the body arrives before the key was looked up.
+      // The status is 400 if the rest of the body arrives before the server has looked up the API key.
       or: 400,
       bytes: (mark) => `${chunked(mark).replace(key, 'tly_nobody')}zz\r\n`,
     },
@@ -153,7 +154,8 @@ test('what is no request, before, behind and between requests', async (t) => {
         ['OPTIONS / HTTP/1.0', 204],
         ['OPTIONS * HTTP/1.0', 204],
         ['OPTIONS /readyz HTTP/1.0', 200],
-        // The server answers this request for any client and under any load. So it does not read the body.
+        // The server refuses OPTIONS with a body. It answers OPTIONS to any client and under any load, and therefore
+        // reads no body.
         ['OPTIONS /readyz HTTP/1.0\r\nContent-Length: 2\r\n\r\n{}', 400],
         [
           'OPTIONS /livez HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n0',
@@ -328,7 +330,8 @@ class Connection {
     const { answers, rest } = readAnswers(received())
     const what = JSON.stringify({ texts: texts.map((text) => text.slice(0, 300)), way })
     assert.equal(rest, '', what)
-    // If the client half-closes, Node closes the connection while the last answer is in progress.
+    // True if the last message was refused without an answer. If the client half-closes, Node may close the connection
+    // before the answer is written.
     const isClosedOnly =
       way.isHalfClosed && begun.at(-1)!.kind === 'refused' && answers.length === begun.length - 1
     if (!isClosedOnly) assert.equal(answers.length, begun.length, `${what}: ${statuses(answers)}`)

@@ -47,7 +47,8 @@ test('GET /metrics, on a port of its own', async (t) => {
 
   await t.test('has no label for what clients make up, and names no ledger', async () => {
     await read()
-    // The series of garbage collection are not counted, because each appears with the first collection of its kind.
+    // The metrics of garbage collection are not counted, because each series appears only after the first collection of
+    // its kind.
     const names = async () =>
       [...(await read()).keys()].filter((name) => !name.startsWith('nodejs_gc_')).length
     // A request is counted shortly after its answer, at the latest before the answer to the next request.

@@ -35,7 +35,8 @@ test('GET /openapi.json', async (t) => {
       }),
     )
     const withExample = answers.filter(({ example }) => example !== undefined)
-    // Peers, statements and redeliveries have no example: tools/example-answers.ts does not call them.
+    // Routes of peers, statements and redeliveries have no examples, because tools/example-answers.ts does not call
+    // them.
     assert.ok(withExample.length >= 45, `${withExample.length}`)
     for (const name of ['postRecords 201', 'getRecords 200', 'getRecordsById 200', 'getRecordsByIdProof 200'])
       assert.ok(
@@ -53,11 +54,11 @@ test('GET /openapi.json', async (t) => {
 
   await t.test('describes every route that was registered, and no other', () => {
     const registered = app.routes
-      // Requests between servers of peers: docs/formats/federation.md.
+      // Excludes requests between the servers of peers. docs/formats/federation.md describes them.
       .filter(({ config }) => !['peer', 'introduction'].includes(config?.access as string))
-      // MCP describes itself (docs/integrations/mcp.md).
+      // Excludes MCP, which describes its tools itself (docs/integrations/mcp.md).
       .filter(({ url }) => url !== '/mcp')
-      // Static files: docs/guides/console.md.
+      // Excludes the static files of the console (docs/guides/console.md).
       .filter(({ url }) => !/^\/console(\/|$)/.test(url))
       .map((route) =>
         `${route.method} ${route.url.replaceAll(/:(\w+)/g, '{$1}').replace('*', '{path}')}`.toLowerCase(),
@@ -76,7 +77,7 @@ test('GET /openapi.json', async (t) => {
   await t.test('names, for every status that is no success, the codes that it can be', () => {
     for (const { operationId, responses } of operations) {
       for (const [status, answer] of Object.entries(responses).filter(([status]) => Number(status) >= 400)) {
-        // OTLP routes have their own errors instead of problem documents.
+        // OTLP routes answer with the errors of OTLP, not with problem documents.
         if (['postTraces', 'postLogs'].includes(operationId)) continue
         const codes = answer.content['application/problem+json']!.schema.allOf[1].properties.code.enum
         assert.ok(codes.length > 0)

@@ -47,16 +47,19 @@ function membersOf(signal: Signal, traceId: string, i: number): Members {
     : { ...ids, eventName: Buffer.from('gen_ai.call'), timeUnixNano: END }
 }
 
-/** The bad span or log. An object replaces members of a good one; bytes are appended to it. */
+/**
+ * Changes that make a span or log bad. An object replaces members of a good span or log. Bytes are appended to a good
+ * one.
+ */
 type Odd = Members | Raw
 
 type Case = {
   readonly json?: Odd
   readonly protobuf?: Odd
   readonly both?: Members
-  /** Expected `errorMessage`; null: the item is recorded without a warning. */
+  /** Pattern of the expected `errorMessage`; null if the item is recorded without a warning. */
   readonly told: RegExp | null
-  /** True: the item is recorded, with a warning. */
+  /** True if the item is recorded with a warning. */
   readonly taken?: boolean
   readonly signals?: readonly Signal[]
   readonly payload?: (payload: Payload) => void
@@ -92,8 +95,8 @@ async function payloadOf(app: TestApp, traceId: string): Promise<Payload> {
 }
 
 /**
- * Reads an Export…ServiceResponse. In protobuf it reads the first field, which has a number and a text of less than
- * 2^14 bytes.
+ * Reads an Export…ServiceResponse. The protobuf reader reads only the first field. This field contains a number and a
+ * text of less than 2^14 bytes.
  */
 function partialOf(body: Buffer, encoding: Encoding): { rejected: number; message: string } {
   if (encoding === 'json') {
@@ -109,7 +112,7 @@ function partialOf(body: Buffer, encoding: Encoding): { rejected: number; messag
   return { rejected, message: rest.subarray(rest[1]! < 128 ? 2 : 3).toString() }
 }
 
-/** Settings of the key with which maps and long texts stay in clear too. */
+/** Settings of an API key. With them even maps and long texts are stored in clear. */
 const KEEP = { take: 'agents', content: 'keep', rest: 'reject' }
 /** An attribute that stays in clear, because its name is known to be metadata. */
 const KEPT = 'gen_ai.request.model'
@@ -492,7 +495,8 @@ test('a bad resource or scope rejects all items below it, and is named', async (
     const records = await app.send('GET', `/v1/records?traceId=${traceId}`)
     assert.equal(expectStatus(200, records).json().data.length, 3, errorMessage)
   }
-  // In protobuf: one request has a truncated resource, one has a resource in two fragments.
+  // The protobuf body has two groups. The first group has a truncated resource, the second has a resource in two
+  // fragments.
   const traceId = newTrace()
   const scoped = (i: number) =>
     bytesField(2, bytesField(2, protobufOf(itemMessage('traces'), membersOf('traces', traceId, i))))

@@ -318,7 +318,7 @@ test('a label of a person is counted as other routes count it, may be a number, 
   assert.match(partialSuccess.errorMessage, /whose tallystick\.subject is not a text of 1 to 256 characters/)
 })
 
-/** Returns a span. The trace and the id each repeat two digits. */
+/** Returns a span. `trace` and `id` are two hex digits each, which are repeated to make the ids. */
 const spanOf = (trace: string, id: string, about: object = {}) => ({
   ...{
     traceId: trace.repeat(16),
@@ -344,12 +344,12 @@ test('a span that comes with known ids and other content is a record of its own,
   await sendSpans(app, [named('gen_ai.delete_everything')])
   const all = ['gen_ai.harmless', 'gen_ai.in_one_request', 'gen_ai.delete_everything']
   assert.deepEqual(await names(), all)
-  // A server without cached items reads the known spans from their chunks.
+  // Simulates a server without cached items, which must read the known spans from their chunks.
   const { knownItems, readPool } = app.deps
   const fresh = new KnownItems(readPool)
   for (const name of ['find', 'remembers'] as const) knownItems[name] = fresh[name].bind(fresh) as never
   await sendSpans(app, all.map(named))
-  // The two orders of attributes are the same content.
+  // The same attributes in another order are the same content, so only one record is made.
   const pair = [
     { key: 'a', value: { intValue: '1' } },
     { key: 'b', value: { stringValue: 'x' } },
@@ -431,7 +431,7 @@ test('an entry that names very many groups of logs does not keep those who ask f
   expectStatus(200, await send(hours.slice(0, 1)))
   const [{ references }] = await recordsOf(app)
   const group = (hour: number) => references[0].replace(/0$/, hour)
-  // Each chunk of 64 records contains all 1,000 references.
+  // The 64 records of each chunk have 1,000 different references together.
   const records = Array.from({ length: 320 }, (_, i) => ({
     type: 'generic/1',
     payload: {},
@@ -450,8 +450,8 @@ test('a batch is stale once its trace has got spans since it was looked for them
   // Simulates another server that writes between the lookup and the append.
   const find = knownItems.find.bind(knownItems)
   let looks = 0
-  // Says that every item is known, so that all are looked up. Normally items that are new to the process are not
-  // looked up, and append_entries detects those that exist.
+  // Makes the server look up all items. Normally the server does not look up items that are new to the process, and
+  // append_entries detects those that exist.
   knownItems.remembers = () => true
   knownItems.find = async (...about) => {
     const found = await find(...about)
@@ -463,7 +463,7 @@ test('a batch is stale once its trace has got spans since it was looked for them
   expectStatus(200, await sendOtlp(app, 'traces', a!))
   assert.equal(looks, 3)
 
-  // Another agent's spans of the trace do not count.
+  // Spans of this trace that another agent has sent do not count as known.
   const key = await addKey(app, { agent: await addAgent(app, 'other'), scopes: ['records:write'] })
   looks = 0
   knownItems.find = async (...about) => {
@@ -479,7 +479,10 @@ test('a batch is stale once its trace has got spans since it was looked for them
   assert.equal((await recordsOf(app)).length, 3)
 })
 
-/** Three sorts of names: of content in frameworks, of metadata that looks like content, and unknown names. */
+/**
+ * The names are of three sorts: frameworks use them for content, they look like content but name metadata, or they are
+ * unknown.
+ */
 const CONTENT_NAMES = [
   ...[
     'gen_ai.input.messages',
@@ -520,7 +523,7 @@ test('only digests are recorded of attributes that are not known metadata, in ev
   const content = [
     ...CONTENT_NAMES.map((key) => ({ key, value: values[0] })),
     ...values.map((value, i) => ({ key: `value.${i}`, value })),
-    // The names are of metadata, but the values are content.
+    // Names of metadata, with values that must be treated as content.
     { key: 'gen_ai.agent.name', value: { stringValue: secret.repeat(65) } },
     { key: 'gen_ai.agent.id', value: values[2] },
     { key: 'gen_ai.response.finish_reasons', value: { arrayValue: { values: [values[2]] } } },
@@ -639,7 +642,7 @@ test('a body that is no OTLP is refused as OTLP says, and nothing is written', a
     [413, bomb, { ...protobuf, 'content-encoding': 'gzip' }, /decompressed/],
     [413, Buffer.alloc(4 * 1024 * 1024 + 1), protobuf, /body_too_large/],
     [413, manySpans(OTLP_ITEMS_MAX + 1), protobuf, /more than 10000 spans/],
-    // Small requests that would expand to gigabytes, because of their resource or of many empty messages.
+    // These small requests would expand to gigabytes, because of their resource or because of many empty messages.
     [
       413,
       gzipSync(spansOf('x'.repeat(60_000), 1_000)),
@@ -713,7 +716,8 @@ test('a text with U+0000, which protobuf may hold, becomes a document that verif
   assert.deepEqual(payload.attributes['gen_ai.request.model'], ['a\ufffd', '\\u0000'])
   assert.equal(payload.digests['gen_ai.tool.call.arguments'].sha256, sha256('b\0'))
   assert.equal(payload.digests['nul\ufffd'].sha256, sha256('c\0'))
-  // The texts are in the order of the record: two attributes, the name of a digest, the name of the span.
+  // The expected texts are in the order in which the record contains them: two attributes, the name of a digest, and
+  // the name of the span.
   const replaced = JSON.stringify(['a\0', 'c\0', 'nul\0', 'execute_tool c\0'])
   assert.deepEqual(payload.replaced, { sha256: sha256(replaced), of: 'jcs', length: replaced.length })
   assert.throws(() => new CanonicalDocument('{"a":"\\u0000"}'), /U\+0000/)
@@ -807,7 +811,7 @@ test('the exporter of OpenTelemetry is understood, and understands: a refusal th
   const [field, code, next] = refused.rawPayload
   assert.deepEqual([field, code, next], [0x08, 16, 0x12])
 
-  // Some exporters do not decode OTEL_EXPORTER_OTLP_HEADERS and send this header.
+  // Some exporters do not decode %20 in OTEL_EXPORTER_OTLP_HEADERS, and send it as it is.
   const encoded = await app.send('POST', '/v1/traces', {
     key: null,
     text: '{}',
@@ -822,12 +826,15 @@ function spansOf(text: string, count: number): string {
   const spans = Array.from({ length: count }, (_, i) => ({
     ...{ traceId: 'ab'.repeat(16), spanId: (i + 1).toString(16).padStart(16, '0'), name: 'gen_ai.a' },
   }))
-  // The long text is a schema URL, because schema URLs stay in clear in each record. A long attribute would become a
+  // The long text is a schema URL, because each record stores the schema URL in clear. A long attribute would become a
   // digest.
   return JSON.stringify({ resourceSpans: [{ schemaUrl: text, scopeSpans: [{ spans }] }] })
 }
 
-/** Returns `count` spans of one trace, the same ones each time. Each is as small as an agent's span can be. */
+/**
+ * Returns `count` spans of one trace. The spans are the same in each call, and each span is as small as an agent's span
+ * can be.
+ */
 function manySpans(count: number): Buffer {
   const spans = Array.from({ length: count }, (_, i) => {
     const spanId = (i + 1).toString(16).padStart(16, '0')

@@ -22,7 +22,10 @@ const { sha256 } = nativeProviders
 /** A separate application, because the test publishes checkpoints of all its ledgers. */
 const publishedApp = shareApp()
 
-/** Sets up a ledger, and the trust of a client that got the ledger's keys elsewhere. */
+/**
+ * Sets up a ledger, and a function `prove` that fetches and verifies a proof. It trusts the ledger's keys from
+ * elsewhere.
+ */
 async function setUp(t: Test) {
   const app = await publishedApp()
   const publish = await makePublish(t, app)
@@ -225,8 +228,8 @@ test('a stored tree that was changed makes no proof, and is logged', async (t) =
   const { app, publish, prove } = await setUp(t)
   await notarizeUpTo(app, 300)
   await publish()
-  // The proof of the last URL is consistent by itself; it only contradicts a signed root. The server therefore
-  // computes both roots.
+  // The proof at the last URL consists of hashes that agree with each other, but contradict a signed root. To notice
+  // this, the server computes both roots.
   const urls = [
     '/v1/entries/7/proof',
     '/v1/entries/299/proof',

@@ -155,7 +155,7 @@ test('each kind of limit has its own name in the headers', async (t) => {
   const both = { key: 'key_1', ledger: 'led_1', keyLimit: SLOW, ledgerLimit: SLOW }
   assert.deepEqual(await namesOf({ caller: both }), ['key', 'ledger'])
   assert.deepEqual(await namesOf({ peer: { ledger: 'led_1', peer: 'peer_1' } }), ['peer'])
-  // These answers show no limits, because caches forward the answers to other clients.
+  // An answer to a request without a key shows no limits, because caches forward it to other clients.
   assert.deepEqual(await namesOf({ publicLedger: 'led_1' }), [])
   assert.deepEqual(await namesOf({}), [])
 })

@@ -30,7 +30,10 @@ describe('reads from a replica', () => {
   /** The standby that one test promotes. */
   let next: Standby
   let makeApp: (environment?: Record<string, string>) => Promise<TestApp>
-  /** `app` tolerates lag. `strict` refuses a replica with almost any lag. */
+  /**
+   * `app`: server that reads a replica even if the replica lags. `strict`: server that refuses a replica with almost
+   * any lag.
+   */
   let app: TestApp
   let strict: TestApp
 
@@ -44,7 +47,8 @@ describe('reads from a replica', () => {
       })
       return opened.of(await opened.makeLedger())
     }
-    // The server does not read a replica that lags for longer. The tests pause replay, so the limit is high.
+    // The server does not read a replica whose lag exceeds this limit. The limit is high, because the tests pause the
+    // replay.
     app = await makeApp({ TALLYSTICK_REPLICA_LAG_MS_MAX: '600000' })
     strict = await makeApp({ TALLYSTICK_REPLICA_LAG_MS_MAX: '100' })
   })
@@ -61,7 +65,7 @@ describe('reads from a replica', () => {
     await servers.replica.pause()
   }
 
-  /** Sends a request. Returns the answer and the counter that it raised. */
+  /** Sends a request. Returns the answer and the name of the counter that the request increased. */
   async function read(of: TestApp, url: string, options: SendOptions = {}) {
     const before = { ...of.deps.reads.counts }
     const response = await of.send('GET', url, options)
@@ -140,7 +144,7 @@ describe('reads from a replica', () => {
     await assert.rejects(newest(fresh!, { ifKnownSize: entry.seq + 1_000 }), { code: 'ledger_smaller' })
     const line = new Tallystick({ ...options, fresh: true })
     assert.equal(await newest(line), batched)
-    // The directive counts even among other directives (RFC 9111 §5.2).
+    // The server must find the directive between other directives (RFC 9111 §5.2).
     for (const directives of ['no-cache, no-store', 'No-Cache', 'max-age=0', 'max-age=0, no-cache'])
       assert.equal(await newestBy(directives), batched, directives)
     for (const directives of ['no-store', 'max-age=60', 'x="no-cache"'])
@@ -266,7 +270,7 @@ describe('reads from a replica', () => {
       await pauseReplica()
       const { entry } = await app.notarize()
       const { behind } = app.deps.reads.fallbacks
-      // There are more rounds than connections, so that the test fails if a finished read retains its connection.
+      // There is one round more than connections. So the test fails if a finished read does not return its connection.
       for (let times = 0; times <= READ_CONNECTIONS_MAX; times++) {
         const readers = [{}, { known: entry.seq + 1 }, { known: entry.seq }]
         const [one, knowing, another] = await atOnce(readers)
@@ -418,7 +422,8 @@ describe('reads from a replica', () => {
     const { where, response } = await read(after, '/v1/records')
     assert.deepEqual([where, response.body.includes(lost.id)], ['fallback', false])
     assert.equal(after.deps.reads.fallbacks.ahead, 1)
-    // From here on the new primary has at least as many entries as the old one, and then more, on another chain.
+    // After the first record the new primary has as many entries as the old primary had, or more. After the third it
+    // certainly has more. Its chain differs from that of the old primary.
     for (let more = 0; more < 3; more++) await after.notarize()
     for (const url of [
       '/v1/records',
@@ -436,7 +441,7 @@ describe('reads from a replica', () => {
   })
 
   test('a replica that is further behind than it may be is not read, and an idle primary makes no lag', async () => {
-    // Repeats if Postgres wrote WAL meanwhile, for example because of a vacuum: then the primary was not idle.
+    // The check is repeated if Postgres wrote WAL meanwhile, for example for a vacuum. Then the primary was not idle.
     await until(async () => {
       await servers.replica.resume()
       await servers.replica.caughtUp()
@@ -523,7 +528,7 @@ describe('reads from a replica', () => {
           answers.push(reader.deps.reads.of(...asked({ ledgerId: reader.ledgerId }), work, { pool, shares }))
         await until(() => waiting === answers.length)
       }
-      // The reads release their connections a moment later.
+      // Reads that wait for the archive return their connections after a moment. Other reads can then use the replica.
       for (const url of ['/v1/events', '/v1/records'])
         await until(async () => (await read(reader, url)).where === 'replica')
       came.resolve(new Uint8Array())
@@ -557,7 +562,8 @@ describe('reads from a replica', () => {
     }
     const answers = [0, 1].map(() => reader.deps.reads.of(...asks(), work, { shares: true }))
     await until(() => seen.length === 2)
-    // READ_CONNECTIONS_MAX reads at once use every connection, so also this one after its release.
+    // Waits until the connection of the first read is free. READ_CONNECTIONS_MAX concurrent reads use every connection,
+    // so one of them then gets this connection.
     await until(async () => {
       const reads = Array.from({ length: READ_CONNECTIONS_MAX }, () => reader.deps.reads.of(...asks(), look))
       return (await Promise.all(reads)).some(({ pid }) => pid === seen[0]!.pid)
@@ -619,8 +625,8 @@ describe('reads from a replica', () => {
   })
 
   /**
-   * Retries once. On a busy machine a read may get no connection in time, or may take too long to share its
-   * connection.
+   * Reads the address, and retries once if the read used the primary instead. On a busy machine a read may get no
+   * connection of the replica in time, or may take too long to share its connection.
    */
   async function readAgain(address: string) {
     const first = await read(app, address)
@@ -716,7 +722,7 @@ describe('reads from a replica', () => {
     assert.match(app.logs(), /reads go to the primary instead of the replica/)
   })
 
-  /** Fakes of a request and its reply. Default: for the ledger of `app`. */
+  /** Returns a fake request and a fake reply, by default for the ledger of `app`. */
   function asked({ known, ledgerId = app.ledgerId }: Reader = {}): [FastifyRequest, FastifyReply] {
     const headers = known === undefined ? {} : { 'if-known-size': `${known}` }
     const request = { headers, caller: { ledgerId } } as unknown as FastifyRequest

@@ -124,8 +124,8 @@ test('those who wait are few, and share each look at the checkpoint', async (t) 
     [codes.filter((code) => code === 200).length, codes.filter((code) => code === 503).length],
     [32, 8],
   )
-  // Each of the 40 requests has one query at its start, and each of the 32 that wait has one at its end. The rest are
-  // shared polls.
+  // All 40 requests make a query at their start, and the 32 requests that may wait make a query at their end. The other
+  // queries are polls, which the requests share.
   assert.ok(looks < 40 + 2 * 32 + 10, `${looks} looks`)
 })
 

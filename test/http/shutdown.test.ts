@@ -10,7 +10,8 @@ import { requestText } from '../helpers/raw-http.ts'
 import { lockHeads, until } from '../helpers/wait.ts'
 
 test('a server that is closed', async (t) => {
-  // This application makes the ledger and reads the database. The tested server is another one, on a socket.
+  // This application makes the ledger and reads the database. The tested server is a second server, which listens on a
+  // socket.
   const app = await buildTestApp(t)
 
   await t.test('answers what it has taken, and takes nothing more', async (t) => {
@@ -19,8 +20,8 @@ test('a server that is closed', async (t) => {
     const before = await countEntries(app)
     const release = await lockHeads(t, app.database.superuserUrl)
     const pending = Array.from({ length: 20 }, () => post(app, server.url))
-    // One batch waits for the lock, and the other requests wait for that batch. A busy machine needs a while to
-    // accept all of them.
+    // One batch waits for the lock, and all other requests wait for this batch. The pause is long, because a busy
+    // machine needs a while to accept all requests.
     await sleep(1_000)
     const closed = server.close()
     await sleep(50)

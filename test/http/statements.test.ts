@@ -157,7 +157,7 @@ test('a policy is an entry, and the newest one counts', async (t) => {
   const policy = await setPolicy(app, [next])
   assert.deepEqual((await app.send('GET', '/v1/registration-policy')).json(), policy)
   expectStatus(400, await register(signStatement(issuer, { subject: 'later' })))
-  // A statement that was registered under the old policy is still answered.
+  // The old policy's statement is already registered, so a repeated request with it is still accepted.
   expectStatus(303, await register(signStatement(issuer)))
   expectStatus(303, await register(signStatement(next)))
   await assertVerifies(app)

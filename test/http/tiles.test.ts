@@ -89,7 +89,7 @@ test('tiles of a ledger are those of C2SP tlog-tiles, at sizes around the edges 
       assert.deepEqual(hashesOf(await read(`tile/1/000.p/${full}`)), roots)
     }
   }
-  // Partial tiles of older checkpoints can be read too, and so can partial tiles of the later growth.
+  // The server also returns partial tiles that belong to older checkpoints or to sizes without a checkpoint.
   assert.equal((await read('tile/0/000.p/3')).length, 96)
   assert.equal((await read('tile/0/002.p/1')).length, 32)
 })

@@ -328,7 +328,7 @@ test('a type counts at once, also for a server that was asked for it a moment be
   const app = await sharedApp()
   const body = { type: 'order/1', payload: GOOD }
   assertProblem(await app.send('POST', '/v1/records', { body }), 422, 'unknown_type')
-  // A second registry, as another server has one.
+  // A second registry, like the registry of another server.
   const other = new TypeRegistry(app.deps)
   const caller = { ledger: app.ledger.ledger.id, ledgerId: app.ledgerId }
   assert.equal(await other.find(caller, 'order/1'), null)
@@ -434,8 +434,8 @@ test('a schema that takes too many steps costs its own ledger the request, and n
 
 test('a validation that takes long is done in a thread, with the answer that the event loop would give', async () => {
   const app = await sharedApp()
-  // An item has five subschemas of four steps each. A list of such items costs too much for the event loop, but is
-  // within the document's limit.
+  // To validate one item, five nested subschemas of four steps each are evaluated. A list of such items is too costly
+  // for the event loop, but within the limit for a document.
   const deep = Array.from({ length: 4 }).reduce<object>((inner) => ({ allOf: [inner] }), { maximum: 9 })
   await register(app, { ...ORDER, payloadSchema: { properties: { list: { items: deep } } } })
   const inThread: string[] = []

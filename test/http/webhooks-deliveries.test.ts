@@ -224,7 +224,7 @@ test('what was given up is delivered from a time on only, if asked, and at most 
      order by event_id desc limit 1`,
     [app.ledgerId],
   )
-  // One older delivery was still dead, so the 1,000 include only the first 999 of the new ones.
+  // The 1,000 redelivered deliveries are an older dead one and the first 999 of the 1,500 new ones.
   assert.match(open[0]!.newest, /0003e7$/)
   assert.deepEqual(await redeliverDead(app, id), { redelivered: 501, more: false })
 })
@@ -248,7 +248,7 @@ test('refuses what it does not know: filters, times, ids', async () => {
     422,
     await app.send('POST', `/v1/webhooks/${id}/redeliver-dead`, { body: { since: '2026-02-30T00:00:00Z' } }),
   )
-  // A time before the first possible id.
+  // The ids of deliveries contain a time. No id can contain a time as early as this.
   assert.deepEqual(await redeliverDead(app, id, '0001-01-01T00:00:00Z'), { redelivered: 0, more: false })
   for (const address of [
     `${id}/deliveries/${NOWHERE}`,

@@ -193,7 +193,7 @@ test('documents are sent only where somebody who may read them says so', async (
   const patch = (key: string, body: object) => app.send('PATCH', `/v1/webhooks/${id}`, { key, body })
   refused(await patch(key, { include: ['envelope', 'documents'] }))
   expectStatus(200, await patch(reader, { include: ['documents'] }))
-  // Whoever sets the URL receives the deliveries, so this agent may not change it.
+  // The agent may not change the URL, because whoever sets the URL receives the documents.
   refused(await patch(key, { url: 'https://mine.example/' }))
   refused(await patch(key, { events: ['record.created'] }))
   assert.equal((await show(app, id)).url, URL)

@@ -8,7 +8,7 @@ import { addAgent } from '../helpers/more-keys.ts'
 import { ERASE, erase } from '../helpers/personal-records.ts'
 import { runs } from '../helpers/runs.ts'
 
-/** Sequences of steps. Together they take every transition that has a route. `verify`: a step of the worker. */
+/** Sequences of steps. Together they take every transition that has a route. `verify` is a step of the worker. */
 const WAYS: readonly (readonly (StepName | 'verify' | 'fail' | 'reject')[])[] = [
   ['cancel'],
   ['activate', 'cancel'],
@@ -63,7 +63,7 @@ async function samplesOf(app: GatedApp) {
   return samples
 }
 
-/** Arbitrary subsets of the members with any of their values. */
+/** Draws bodies with any subset of the members. Each member has any of its sample values. */
 function bodies({ payload, ...samples }: Samples): fc.Arbitrary<Body> {
   const members = Object.entries(samples).map(([name, values]) => [name, fc.constantFrom<unknown>(...values)])
   return fc
@@ -95,7 +95,7 @@ function take(app: GatedApp, id: string, step: Exclude<(typeof WAYS)[number][num
   return app.step(id, step)
 }
 
-/** Creates a single record. Its trace goes into a header. */
+/** Creates one record. The trace is sent in a header. */
 function post(app: GatedApp, { traceparent, ...body }: Body): Promise<Response> {
   return app.send('POST', '/v1/records', { body, ...(traceparent && { headers: { traceparent } }) })
 }

@@ -125,7 +125,7 @@ test('an answer that comes when it may not be believed any more lets nobody in, 
   gate.close()
   const waiting = [callers.find(key), callers.find(fresh), callers.callerOf(known)]
   await nextTurn()
-  // The database has found the keys, and its answers are on the way. The keys end meanwhile.
+  // The database has found the keys and its answers are on the way. Meanwhile the keys are revoked or expire.
   keys.end(key)
   keys.end(fresh)
   clock.nowMs += KEY_CACHE_AGE_MS_MAX
@@ -157,7 +157,10 @@ test('a database that is away fails those who wait, and is asked again', async (
   assert.equal(await callers.find(key), known)
 })
 
-/** Opens a cache whose database answers in the same slice, unless its gate is closed. */
+/**
+ * Opens a cache with a database that answers in the same slice of the event loop. While the test has closed `gate`, the
+ * database does not answer.
+ */
 function openCache() {
   const clock = { nowMs: 0 }
   const made = new Map<string, Uuid>()

@@ -63,7 +63,7 @@ test('a request that waited for long signs nothing: its key may have ended, and 
   let [lateMs, waitMs] = [0, 0]
   const now = () => {
     const nowMs = Date.now() + lateMs
-    lateMs = waitMs // The delay applies from the second reading of the clock on. Authentication makes the first.
+    lateMs = waitMs // The clock is delayed from its second reading on, because authentication makes the first reading.
     return nowMs
   }
   const app = await buildTestApp(t, { now })

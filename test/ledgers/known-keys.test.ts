@@ -13,7 +13,7 @@ test('a ledger with very many keys pushes out its own, and none of a ledger that
   const keys = new KnownKeys(MAX)
   const few = Array.from({ length: 20 }, (_, i) => keyOf(1 + (i % 4)))
   for (const key of few) keys.set(key)
-  // These keys are newer than all others.
+  // Adds many keys of one ledger, all of them newer than the keys in `few`.
   for (let i = 0; i < 10 * MAX; i++) keys.set(keyOf(9, i))
   assert.equal(keys.size, MAX)
   assert.deepEqual(

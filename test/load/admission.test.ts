@@ -68,7 +68,7 @@ test('they begin with the turn of one owner, and nobody waits for what they will
   assert.equal(admission.waiting('writes'), 0)
 })
 
-/** Returns whether each request was admitted; null: another kind of step. */
+/** Returns for each step whether the request was admitted; null if the step is not a request. */
 function decide(steps: readonly Step[]): (boolean | null)[] {
   let nowMs = 0
   const admission = new Admission(() => nowMs, FEW)

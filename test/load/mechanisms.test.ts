@@ -7,8 +7,8 @@ const ROOT = join(import.meta.dirname, '../..')
 const PAGE = 'docs/operate/capacity.md'
 
 /**
- * Counts and queues that are exceptions, because their key is not an owner or they follow another rule. The value is
- * the page or the reason.
+ * Counts and queues that need no mechanism of src/load: their key is not an owner, or another rule shares them. Maps
+ * the file to a page or a reason.
  */
 const OTHERS: Readonly<Record<string, string>> = {
   'src/ledgers/types/work-shares.ts': 'a share of time (docs/operate/capacity.md)',
@@ -32,8 +32,8 @@ const sources = ['src', 'worker']
 const textOf = (file: string) => readFileSync(join(ROOT, file), 'utf8')
 
 /**
- * Matches a field that counts or queues by a text. The values of such a field are numbers, or objects with count,
- * size, waiting and so on.
+ * Matches a field that maps a text to a count or a queue. The values of such a map are numbers, or objects with members
+ * such as count, size and waiting.
  */
 const BY_OWNER =
   /^ {2}(?:readonly )?#\w+ = new Map<(?:string|Uuid),\s*(?:number>|[^\n]*\[\]>|\{[^\n]*\b(?:count|size|waiting|atWork)\b|LedgerGenerations>|Account>|LedgerCache<|Map<string, Bucket>)/m

@@ -86,7 +86,7 @@ test('rest: however much the others want, an owner that has nothing may have one
   for (let round = 0; round < 32; round++) for (const owner of owners) take(owner)
   const held = owners.map((owner) => shares.of(owner))
   assert.deepEqual([Math.min(...held), Math.max(...held), shares.taken], [10, 11, 1_014])
-  // One slot was released, so exactly one can be taken.
+  // Only one slot is free, the one that is released here. So exactly one can be taken.
   shares.release('owner 0')
   assert.deepEqual([take('owner 0'), take('owner 0')], [true, false])
   for (let late = 0; late < 5; late++) assert.ok(take(`late ${late}`))

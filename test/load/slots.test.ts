@@ -10,7 +10,7 @@ import { until } from '../helpers/wait.ts'
 
 const REFUSED = 2
 const READERS = STREAMS_PER_LEDGER_MAX + REFUSED
-/** Maximum wait on a busy machine. Normally the wait takes a tenth of a second. */
+/** Maximum wait in ms on a busy machine. Normally the wait takes a tenth of a second. */
 const WAIT_MS_MAX = 60_000
 
 test('some ledgers that take all they can leave places to others', () => {
@@ -48,7 +48,8 @@ test('answers that nobody reads are limited, and given back when the reader is g
   t.after(async () => {
     for (const reader of readers) reader.destroy()
   })
-  // Waits until all readers have their slots. An earlier request would take the slot of a reader that does not retry.
+  // Waits until all readers have their slots. An earlier request would take the slot of a reader, and the reader does
+  // not retry.
   await until(() => answers.filter(({ headersSent }) => headersSent).length === READERS, WAIT_MS_MAX)
   assert.equal(answers.filter(({ statusCode }) => statusCode === 503).length, REFUSED)
   const refused = await app.send('GET', '/v1/export')

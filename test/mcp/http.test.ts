@@ -219,7 +219,7 @@ test('POST /mcp', async (t) => {
           ['cancel', true],
         ],
       )
-      // Only the route can refuse this request. The tool itself accepts it.
+      // The tool accepts these arguments, but the API's route refuses them.
       const forAnother = { payload: {}, onBehalfOf: performer.id }
       assert.match(await refusedTool(writer, 'notarize', forAnother), /^403 forbidden: .*agents:act/)
     },
@@ -295,7 +295,9 @@ function assertRefused({ statusCode, headers, body }: Answer, status: number, co
 }
 type Answer = Awaited<ReturnType<typeof post>>
 
-/** Makes a client whose server shows changed records. */
+/**
+ * Makes a client that sees changed records: members of `changed` replace those of each record that the server returns.
+ */
 function changingRecord(baseUrl: string, apiKey: string, changed: object): Tallystick {
   const changing: typeof fetch = async (asked, init) => {
     const answer = await fetch(asked, init)

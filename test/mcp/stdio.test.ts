@@ -41,7 +41,7 @@ const INITIALIZE = {
 const notarize = (id: number | string, text: string) =>
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":"tools/call","params":{"name":"notarize","arguments":{"payload":${text}}}}\n`
 
-/** Runs the command in this process; the test writes its lines. */
+/** Runs `tallystick mcp` in this process. The test supplies the lines of its standard input. */
 function startMcp(args: readonly string[] = []) {
   const stdin = new PassThrough()
   const [stdout, stderr] = [capture(), capture()]
@@ -78,7 +78,7 @@ test('refuses lines that are no messages, by their id where they show one, and g
     '\ufeff{"jsonrpc":"2.0","id":13,"method":"ping"}\n',
   ])
     stdin.write(line)
-  // A message may arrive in fragments, and together with another one.
+  // A message may arrive in fragments, and together with another message.
   const last = `${notarize(7, '{"a":"ä"}')}{"jsonrpc":"2.0","id":8,"method":"ping"}`
   for (const byte of Buffer.from(last)) stdin.write(Buffer.from([byte]))
   stdin.end()

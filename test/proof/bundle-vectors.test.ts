@@ -25,7 +25,7 @@ type BundleVectors = {
     readonly code: ProofErrorCode
     readonly text: string
   }[]
-  /** Leaf i: the leaf hash of i as 8 bytes, big-endian. */
+  /** Leaf i of the tree is the leaf hash of the number i as 8 bytes, big-endian. */
   readonly ranges: readonly {
     readonly size: number
     readonly from: number

@@ -23,7 +23,10 @@ import { consistencyRanges } from '../../src/proof/tree/tree-ranges.ts'
 import { nativeProviders } from '../../src/signing/native.ts'
 import { makePortableProviders } from '../../src/signing/portable.ts'
 
-/* Vectors of other projects (test/vectors/corpora/README.md). python/tests/test_corpora.py tests the same. */
+/*
+ * Reads vectors of other projects (test/vectors/corpora/README.md). python/tests/test_corpora.py tests the same
+ * vectors.
+ */
 
 const read = (name: string) =>
   JSON.parse(readFileSync(new URL(`../vectors/corpora/${name}.json`, import.meta.url), 'utf8'))

@@ -36,7 +36,7 @@ function smallOrderPoints(): [string, string][] {
   for (let i = 0, point = Point.ZERO; i < 8; i++, point = point.add(ORDER_8)) {
     const encoding = point.toBytes()
     encodings.add(toHex(encoding))
-    encoding[31]! ^= 0x80 // This is the negative of the point. If x = 0, it is another encoding of the same point.
+    encoding[31]! ^= 0x80 // This is the negative of the point, or another encoding of the same point if x = 0.
     encodings.add(toHex(encoding))
   }
   return [...encodings].map((hex) => [`of small order, ${hex.slice(0, 8)}… ${hex.slice(-2)}`, hex])

@@ -169,7 +169,7 @@ test('an HTTP-date has three forms, and names a day that there is (RFC 9110 §5.
     'Sun Nov  6 08:49:37 1994',
   ])
     assert.equal(httpDateMsOf(text, NOW), expected, text)
-  // A two-digit year means at most 50 years ahead. 51 years ahead is read as a year in the past.
+  // A two-digit year means a year that is at most 50 years in the future. 76 is still 2076 here, but 77 is 1977.
   assert.equal(httpDateMsOf('Saturday, 01-Aug-76 00:00:00 GMT', NOW), Date.UTC(2076, 7, 1))
   assert.equal(httpDateMsOf('Saturday, 01-Aug-77 00:00:00 GMT', NOW), Date.UTC(1977, 7, 1))
   assert.equal(httpDateMsOf('Fri, 30 Jun 1972 23:59:60 GMT', NOW), Date.UTC(1972, 5, 30, 23, 59, 59))

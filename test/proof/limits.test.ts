@@ -87,7 +87,7 @@ describe('the limits of docs/formats/rules.md', () => {
 /** Files with constants of clients and servers, which no verifier uses. */
 const NO_VERIFIERS = ['http-fields.ts', 'request-limits.ts'].map((file) => join('src', 'proof', file))
 
-/** Returns the rows of the table below the heading whose first column has the title. */
+/** Returns the rows of a table. The table stands below `heading`, and the title of its first column is `title`. */
 function tableOf(title: string, heading: string): string[][] {
   const section = PAGE.split(/^## /m).find((part) => part.startsWith(`${heading}\n`))
   assert.ok(section, heading)

@@ -22,7 +22,7 @@ const LEDGER = 'led_01jegv5gyme00r000000000001'
 const PAGE = readFileSync(new URL('../../docs/formats/rules.md', import.meta.url), 'utf8')
 const isCharacter = (code: number) => code < 0xd800 || code > 0xdfff
 
-/** Returns the code points in rows of a table of the page, such as `| U+0009 to U+000D | … |`. */
+/** Returns the code points in rows of a table of docs/formats/rules.md, such as `| U+0009 to U+000D | … |`. */
 function listed(row: RegExp): Set<number> {
   const found = new Set<number>()
   for (const [, first, last = first] of PAGE.matchAll(row))

@@ -20,7 +20,7 @@ import { assertRefused, makeFindKey } from '../helpers/verify-chain.ts'
 
 const REFERENCES = ['https://erp.example/orders/1', 'jira:OPS-7']
 
-/** Appends a record whose statement signs these references, but whose line lacks them. */
+/** Appends a record. Its statement signs `references`, but its export line has no references. */
 function notarize(chain: TestChain, references: JsonValue = REFERENCES) {
   const record = makeId('rec')
   const payload = saltDocument(record, { n: 1 })
@@ -133,7 +133,7 @@ test('holds the references of each record of a batch to its own item', () => {
   const without = chain.notarizeBatch(2)
   const added = without.documents.with(1, { ...without.documents[1]!, references: REFERENCES })
   assertRefused('document_presence', () => verify(chain, { ...without, documents: added }), /not signed/)
-  // The references of the first record have the salt of another record of the same batch.
+  // Each record of this batch signs a digest of the references that was made with the salt of another record.
   const [a, b] = line.items!
   const swapped = chain.notarizeBatch(2, { references: REFERENCES, item: { references: a!.references! } })
   assertRefused('document_digest', () => verify(chain, swapped), /references/)

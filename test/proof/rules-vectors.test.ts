@@ -27,12 +27,12 @@ type RuleVectors = {
   }[]
   readonly notes: readonly Vector<{ readonly note: string; readonly unknown: number }>[]
   readonly cosignatures: readonly Vector<{ readonly note: string; readonly seconds: string }>[]
-  /** `names`: the type that the refusal's reason names; null: it names none. */
+  /** `names` is the key type that the text of the refusal names; null if the text names no type. */
   readonly verifierKeys: readonly Vector<{ readonly text: string; readonly names: string | null }>[]
   readonly origins: readonly { readonly origin: string; readonly ok: boolean }[]
   readonly urls: readonly { readonly url: string; readonly ok: boolean }[]
 }
-/** `code`: code of the refusal; null: accepted. */
+/** `code` is the code of the refusal; null if the vector must be accepted. */
 type Vector<T> = T & { readonly what: string; readonly code: string | null }
 
 const { sha256, verifySignature } = nativeProviders

@@ -24,8 +24,8 @@ import { assertRefused, verifyChain } from '../helpers/verify-chain.ts'
 const HASH = 'ab'.repeat(32)
 
 /**
- * Makes a peering and runs `act`. Asserts that the chain is refused at the entry that `act` returns, and that it is
- * valid before that entry.
+ * Makes a peering and runs `act`. Asserts that the verifier refuses the entry that `act` returns, and that it accepts
+ * all entries before.
  */
 function refused(
   code: ProofErrorCode | RegExp,

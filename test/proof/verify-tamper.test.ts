@@ -34,12 +34,12 @@ const KEPT = chain.checkpoint()
 const findKey = makeFindKey(chain)
 const stepOf = (line: string) => verifyEntry(parseEntryLine(line), findKey, providers).step
 /**
- * Parsed steps of the unchanged lines. Nearly all lines of a tampered ledger are the same, so they need not be parsed
- * again.
+ * Maps each unchanged line to its parsed step. Nearly all lines of a tampered ledger are unchanged, so they need not be
+ * parsed again.
  */
 const STEPS = new Map(LINES.map((line) => [line, stepOf(line)]))
 
-/** Returns if the lines are a valid ledger. Otherwise it throws ProofError. */
+/** Throws ProofError if the lines are not a valid ledger. */
 function verifyLines(lines: readonly string[], kept = [KEPT]): void {
   const verifier = new LedgerVerifier(providers, { storedCheckpoints: kept })
   for (const line of lines) verifier.append(STEPS.get(line) ?? stepOf(line))

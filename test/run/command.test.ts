@@ -44,7 +44,7 @@ test('a command runs by its name alone: its file begins nothing, and says how to
   const having = (pattern: RegExp) =>
     [...texts].filter(([, text]) => pattern.test(text)).map(([file]) => file)
   assert.deepEqual(having(/import\.meta\.main/), ['src/run/command.ts'])
-  // All of these files import the module that prints that message.
+  // Each file with a `main` must import run-to-end.ts, which prints how to start the command.
   const files = having(/^export (const|function) main\b/m)
   const ours = Object.keys(COMMANDS).map((name) => `src/run/${name}.ts`)
   assert.deepEqual(files.sort(), ours.filter((file) => texts.has(file)).sort())
@@ -120,7 +120,7 @@ test('a stop ends a command that only starts or has none of its own handling, wh
   const [socket] = await once(silent, 'connection')
   t.after(() => socket.destroy())
   child.kill('SIGTERM')
-  // The process handled the signal, so it ends with a code.
+  // The process handles SIGTERM, so it ends with an exit code and not by the signal.
   assert.deepEqual(await once(child, 'exit'), [143, null])
 })
 

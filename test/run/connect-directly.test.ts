@@ -36,7 +36,7 @@ test('requests of the server go to no proxy of the environment', async (t) => {
   const env = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: urlOf(proxy), HTTPS_PROXY: urlOf(proxy) }
   const found = await runScript(script('connectDirectly()'), [], { env })
   assert.deepEqual([found.stdout, proxied], ['direct\n', 0], found.stderr)
-  // Without the setting, both requests go to the proxy.
+  // Without `connectDirectly()`, both requests go to the proxy.
   const without = await runScript(script(''), [], { env })
   assert.equal(without.stdout, 'no answer\n', without.stderr)
   assert.ok(proxied > 0)
@@ -55,7 +55,7 @@ test('each process of the server calls it, and no other file sends requests by w
       sourceOf(file),
     ),
   )
-  // The last file reads archives from the web for the command line. It uses the proxy that the user has set.
+  // http-reader.ts reads archives from the web for the command line. So it uses the proxy that the user has set.
   assert.deepEqual(sending.sort(), [
     'src/run/local/first-ledger.ts',
     'src/run/local/http-port.ts',

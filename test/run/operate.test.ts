@@ -55,7 +55,7 @@ test('an operator takes entries in that were written while triggers were off, an
   for (let i = 0; i < 3; i++) assert.equal(await write(), 201)
   const verify = () => verifyLedger(database(ownerUrl, ledger), { threads: 0, lateTail: 'noticed' })
   assert.match((await operate(ownerUrl, 'mend-head', ledger)).stderr, /there is nothing to mend/)
-  // Sets the state after an append whose trigger did not fire (finding S1).
+  // Sets the ledger's head back to four entries, as if a trigger had not fired for the next append (finding S1).
   const setHeadBack = `update tallystick.chain_heads h set size = 4,
     chain = (select e.chain from tallystick.entries e where e.ledger_id = h.ledger_id and e.seq = 3)`
   await undefended(audit, setHeadBack)
@@ -127,7 +127,7 @@ test('work that a trigger did not have wait for the worker waits after migrate, 
   await sleep(1_100)
   const waiting = async () => (await operate(ownerUrl, 'waiting')).stdout.replace(/oldest=\d+s/, 'oldest')
   const all = 'completions=1 oldest overdue=1\n'
-  // Deletes the rows that steps do not write while triggers are off.
+  // Deletes the rows that triggers write. While triggers are off, steps do not write these rows.
   const forget = 'delete from tallystick.waiting_completions; delete from tallystick.open_deadlines'
   assert.equal(await waiting(), all)
 

@@ -25,7 +25,7 @@ type Line = Record<string, unknown>
 const witnessLine = (id: string, signature: number) =>
   `— witness.example/w ${Buffer.concat([Buffer.from(id, 'hex'), Buffer.alloc(signature, 1)]).toString('base64')}\n`
 
-/** Lines of a note that verifiers ignore. No row can store them unchanged. */
+/** Lines that verifiers ignore in a note, and that the database cannot store unchanged. */
 const LINES: readonly (readonly [about: string, lines: (own: string) => string])[] = [
   ['a cosignature twice', () => witnessLine('01020304', 72).repeat(2)],
   ['two of one key that differ', () => witnessLine('01020304', 72) + witnessLine('01020304', 73)],
@@ -56,7 +56,9 @@ test('an altered archive is restored where it verifies, and refused by the same 
   const keyFile = await archiver.keyFile()
   const target = await createTestDatabase(t)
 
-  /** `rows`: query whose result on the restored ledger is returned. */
+  /**
+   * Restores the ledger from the files. Returns the verdict, and the result of the query `rows` on the restored ledger.
+   */
   async function restored(
     files: ArchiveFiles,
     rows = 'select 1',

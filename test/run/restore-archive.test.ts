@@ -68,7 +68,7 @@ function restore(target: TestDatabase, copy: Copy, ...more: readonly string[]) {
   return runCommand(COMMAND, [...optionsOf(copy), ...more], { env: environmentOf(target) })
 }
 
-/** Makes records of every kind and state, single and in batches, with all members. */
+/** Makes records of every kind and state, single and in batches. Together they have all members. */
 async function fill(app: GatedApp): Promise<void> {
   const { id: parent } = await app.notarize({ ...genericBody(), references: ['order-7', 'ä"7'] })
   const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
@@ -88,7 +88,7 @@ async function fill(app: GatedApp): Promise<void> {
   const agent = app.ledger.agent.id
   const known = { agents: [agent, agent], records: [parent, parent] } as const
   const { body, headers } = fullRecord(known)
-  // Only signed members are used, because an archive contains only those.
+  // Only signed members are used, because an archive contains only signed members.
   const unsigned = { metadata: undefined, subject: undefined }
   await app.notarize({ ...body, ...unsigned }, { headers })
   await app.notarize({ ...body, ...unsigned, type: 'task/1' }, { headers })
@@ -274,7 +274,7 @@ test('a ledger comes back from its archive: every answer is the same, and every 
   })
 })
 
-/** Makes a small ledger that is archived in two steps. `between`: work between the two. */
+/** Makes a small ledger and archives it in two steps. `between` is called between the two steps. */
 async function archived(t: TestContext, between = async (_: TestApp) => {}) {
   const app = await buildTestApp(t)
   const archiver = await openArchiver(t, app)

@@ -64,7 +64,7 @@ for (const [name, command, isIgnored] of [
   })
 }
 
-/** A service that writes its pid into a folder, and writes a file when it was closed. */
+/** A service that writes its pid into a folder. When it is closed, it writes a file. */
 const NAMED = `
   import { renameSync, writeFileSync } from 'node:fs'
   import { runProcess } from '${new URL('../../src/run/run-process.ts', import.meta.url)}'
@@ -118,7 +118,7 @@ test('a reader that comes back gets each line, or the number of those that were 
   assert.equal(await exitCodeOf(child), 0)
 })
 
-/** Waits for the child's first message. Throws if the child ends before: nothing else would be sent. */
+/** Waits for the child's first message. Throws if the child ends without a message. */
 async function running(child: ChildProcess): Promise<void> {
   const ended = once(child, 'exit').then(([code]) => assert.fail(`it ended with ${code}`))
   await Promise.race([once(child, 'message'), ended])
@@ -127,7 +127,7 @@ async function running(child: ChildProcess): Promise<void> {
 const LINES = 20_000
 const srcOf = (path: string) => new URL(`../../src/${path}`, import.meta.url)
 
-/** A service that logs 20 MB at once, and one more line when it is closed. */
+/** A service that logs 20 MB at once. When it is closed, it logs one more line. */
 const TALKING = `
   import { runProcess } from '${srcOf('run/run-process.ts')}'
   import { openLog } from '${srcOf('observe/log.ts')}'

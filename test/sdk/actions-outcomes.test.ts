@@ -17,7 +17,7 @@ type Case = (run: Run, actions: Actions) => unknown
 
 const LATE = new RangeError('late')
 
-/** The cases of the table as code. A name may have a variant after a colon. */
+/** The cases of the tables in docs/reference/outcomes.md, as code. A name may have a variant after a colon. */
 const CASES: Readonly<Record<string, Case>> = {
   returns: (run) => run(() => 'done'),
   'returns-nothing': (run) => run(() => undefined),
@@ -211,7 +211,8 @@ test('an action ends as its deed does', async (t) => {
   await t.test('in each case of the table', async () => {
     const actions = new Actions({ tallystick: client })
     for (const [name, happens] of Object.entries(CASES)) {
-      // In this case the root ends before its part. In all other cases the action is a root.
+      // In the case root-ends-first, the action is below a root action that ends earlier. In all other cases the action
+      // itself is a root.
       const parent =
         name === 'root-ends-first' ? actions.begin({ kind: 'agent', name: 'its root' }) : undefined
       const run: Run = (deed) => actions.run({ kind: 'tool', name, parent }, deed)
@@ -259,7 +260,7 @@ test('an action ends as its deed does', async (t) => {
         .filter((record) => record.type === 'agent-outcome/1' && record.name === name)
         .map(({ status }) => status)
     for (const name of Object.keys(CASES)) cases.expect(name.split(':')[0]!, ofName(name))
-    // The server refused the action, so it refuses the outcome too.
+    // The server refused the action, so it also refuses the action's outcome.
     cases.expect('not-recorded', ['denied'])
     assert.deepEqual(ofName('never'), ['unknown'])
     assert.deepEqual(ofName('in between'), ['unknown'])
@@ -313,8 +314,8 @@ test('an action ends as its deed does', async (t) => {
 })
 
 /**
- * Makes actions whose records stay in memory. `ends`: outcomes so far. `answer`: acknowledges all records that
- * callers wait for.
+ * Makes actions whose records stay in memory. `ends` returns the outcomes so far. `answer` acknowledges all records
+ * that callers wait for.
  */
 function inMemory(options: ActionsOptions) {
   const records: { payload: Record<string, unknown>; options: RecordOptions }[] = []

@@ -3,8 +3,8 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import type { Test } from '../helpers/app.ts'
 
 /**
- * Fault of a write: the bytes that the client receives, and how the connection ends. `forwards`: the server receives
- * the request before the fault.
+ * A fault of a write: the bytes that the client receives, and how the connection ends. `forwards` is true if the server
+ * receives the request before the fault.
  */
 export type AnswerFault = {
   readonly forwards: boolean

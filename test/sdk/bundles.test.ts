@@ -65,7 +65,8 @@ test('rotations are found between entries that agents signed, whose proofs name 
       if (who === 'A') chain.notarize({}, undefined, undefined, own)
       else if (who === 'S') chain.notarize()
       else chain.rotateServerKey()
-      // An agent's entry needs the registration of the agent's key. The first server key signed the registration.
+      // The proof of an agent's entry shows the server key that signed the registration of the agent's key. Here this
+      // is the first server key.
       serverKeys.push(who === 'A' ? 0 : rotations)
       if (who === 'R') rotations++
     }
@@ -141,8 +142,8 @@ test('a server that answers nonsense is said to be wrong', async () => {
     },
   )
   await assert.rejects(read(lacking.record(record.id)), /the server has no entry \d+/)
-  // The server alternates two keys, although a replaced key never returns. So the search for rotations would not end by
-  // itself.
+  // This dishonest server alternates two keys, although a replaced key never returns. Without a limit, the search for
+  // rotations would not end.
   let asked = 0
   const proof = async (seq: number) => {
     asked++

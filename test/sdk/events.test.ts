@@ -22,7 +22,7 @@ import { clientsOf, sendProblem, startHostile } from './hostile-server.ts'
 import { QUICK_RETRIES } from './quick-retries.ts'
 import { sharedSdk } from './set-up.ts'
 
-/** Tails events until the test ends. `failure`: the error that ended the tail. */
+/** Receives events until the test ends. `failure` is the error that ended the tail. */
 function follow(t: TestContext, client: Tallystick, options: TailOptions = {}) {
   const stop = new AbortController()
   t.after(() => stop.abort())
@@ -126,7 +126,7 @@ test('over restarts of the server a tail misses nothing, from the moment when it
   let server = first
   for (let restarts = 0; restarts < 3; restarts++) {
     await server.close()
-    // `tail` does not report a server that is away. The first time it is away, no event has been received yet.
+    // While the server is unavailable, `tail` reports no error. In the first round this happens before the first event.
     await append()
     await sleep(restarts * 300)
     server = await startServer(testConfig(app.database.apiUrl, { TALLYSTICK_PORT: port }))
@@ -161,8 +161,8 @@ test('a tail comes back as often as it takes, behind what it was told, once the 
   const asked = server.requests.map(({ url }) => new URL(url, 'http://x').searchParams)
   for (const [i, query] of asked.entries()) {
     assert.deepEqual([query.get('events'), query.get('types')], ['record.recorded', 'a,b/1'])
-    // The cursor is that of the attempt before: its event, or where it began. If the attempt before was refused, the
-    // cursor is that of the one before it.
+    // The cursor is the last id that the previous attempt received. If the previous attempt was refused, the cursor is
+    // the last id of the attempt before it.
     const before = i % 3 === 2 ? i - 1 : i
     assert.equal(query.get('cursor'), i === 0 ? null : before % 3 === 0 ? `later${before}` : `c${before}`)
   }

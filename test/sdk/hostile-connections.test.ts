@@ -96,7 +96,7 @@ test('an answer that is cut off is no answer', async (t) => {
   await failureOf(cut.client().ledger.get(), ConnectionError, /the connection broke/)
   assert.equal(cut.requests.length, TRIES)
   const { client } = await startRaw(t, (socket) => {
-    // Because the answer has no length, it ends with the connection.
+    // The answer has no length, so it ends when the connection ends.
     socket.end('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n{"id":"led_')
   })
   await failureOf(client().ledger.get(), UnexpectedAnswerError, /answered with invalid JSON/)
@@ -150,8 +150,7 @@ test('a signal stops a call at every moment, with its own reason', async (t) => 
     await assert.rejects(server.client().ledger.get({ signal: AbortSignal.abort(reason) }), isReason)
     assert.equal(server.requests.length, 0)
     const before = Date.now()
-    // A call without retries gives the same reason, because the reason comes from the signal and not from the
-    // waiting.
+    // The call must fail with the signal's reason whether or not it may be retried.
     const retriesMax = moment === 'before it is tried again' ? 1 : 0
     const call = server.client().records.notarize(PAYLOAD, { signal: stop.signal, retriesMax })
     await assert.rejects(call, isReason, moment)

@@ -13,7 +13,7 @@ export const API_KEY = 'tly_hostile0secret'
 
 export type Hostile = {
   readonly baseUrl: string
-  /** Complete requests that arrived so far. */
+  /** Complete requests that have arrived so far. */
   readonly requests: {
     readonly method: string
     readonly url: string
@@ -42,7 +42,7 @@ export async function startHostile(t: TestContext, answer: Answer): Promise<Host
   return { requests, ...clientsOf((server.address() as AddressInfo).port) }
 }
 
-/** Like `startHostile`, but the test writes the bytes itself. `sockets`: open connections. */
+/** Starts a server like `startHostile`, but the test writes the bytes itself. `sockets` are the open connections. */
 export async function startRaw(
   t: TestContext,
   connected: (socket: Socket) => void,

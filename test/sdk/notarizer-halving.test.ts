@@ -17,18 +17,18 @@ import { PROBLEM } from './spool-set-up.ts'
 
 type World = {
   readonly records: number
-  /** Records that the firewall refuses. `status`: its answer. */
+  /** Records that the firewall refuses. It refuses them with `status`. */
   readonly poisoned: readonly number[]
   readonly status: number
-  /** Number of the request from which on the firewall refuses no record. */
+  /** Number of the first request from which on the firewall refuses no record. */
   readonly mendedAt?: number
-  /** True: the firewall refuses the answer instead of the request, so the server has written the records. */
+  /** True if the firewall refuses the answer instead of the request. Then the server has written the records. */
   readonly isLate: boolean
-  /** Length of the longest body that passes. `sizeStatus`: the answer to longer bodies. */
+  /** Length of the longest body that passes. Longer bodies are answered with `sizeStatus`. */
   readonly bytesMax: number
   readonly sizeStatus: number
   readonly invalid: readonly number[]
-  /** First request of an outage, and its length in requests. */
+  /** Number of the first request of an outage, and the number of requests in the outage. */
   readonly outage: readonly [number, number]
   readonly crashes: readonly number[]
 }
@@ -161,8 +161,8 @@ test('whichever records are refused before the server, by whatever status, and w
       for (let i = 0; i < world.records; i++) {
         const isWritten = written.includes(i)
         assert.ok(isWritten || aside.has(i), `${i} is lost`)
-        // Here good records may look bad: because of an outage during three attempts, or because the firewall refuses
-        // answers. So these worlds are not checked further.
+        // In these worlds the notarizer may set good records aside, because an outage lasts for three attempts, or
+        // because the firewall refuses answers. So the following checks do not apply.
         if (world.isLate || world.bytesMax === 110) continue
         const isBad = world.poisoned.includes(i) || world.invalid.includes(i)
         assert.equal(isWritten, !isBad, `${i} is ${isWritten ? '' : 'not '}written`)

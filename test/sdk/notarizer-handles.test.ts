@@ -16,7 +16,7 @@ import { until } from '../helpers/wait.ts'
 import { numbers, QUICK, recordsOfGroup } from './notarizer-set-up.ts'
 import { sharedSdk } from './set-up.ts'
 
-/** Returns the numbers `i` of each record of a group and of its parent. */
+/** Returns, for each record of a group, the number `i` of the record and the number `i` of its parent. */
 async function lineage(app: Pick<TestApp, 'sql' | 'ledgerId'>, group: string) {
   const records = await recordsOfGroup(app, group)
   const numberOf = new Map(records.map(({ recordId, payload }) => [recordId, payload.i as number]))

@@ -8,7 +8,6 @@ import { QUICK_RETRIES } from './quick-retries.ts'
 import { sharedSdk } from './set-up.ts'
 
 const PAGE = new URL('../../docs/reference/client-outcomes.md', import.meta.url)
-/** One retry is enough for these tests. */
 const RETRIES = { ...QUICK_RETRIES, retriesMax: 1 }
 const TRIES = 2
 
@@ -83,7 +82,7 @@ const BROKEN: Readonly<Record<string, string>> = {
   'a status beyond 599': 'HTTP/1.1 999 X\r\ncontent-length: 0\r\n\r\n',
 }
 
-/** Complete answers that the server never gives. They come from something else, so a retry is useless. */
+/** Complete answers that the server never gives. They come from other software, so a retry is useless. */
 const FOREIGN: Readonly<Record<string, string>> = {
   'no content type': `HTTP/1.1 201 Created\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`,
   'a type that begins alike': `HTTP/1.1 201 Created\r\ncontent-type: application/jsonp\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`,
@@ -130,7 +129,7 @@ test('what was perhaps done stays in doubt, whatever the next attempts meet', as
       error.message,
       new RegExp(`${code}.*an earlier attempt had no answer; it is unknown whether it was written`),
     )
-    // Here no attempt was lost before, so the refusal is certain.
+    // No attempt was lost before this refusal, so the refusal is certain.
     const { error: alone } = await world.write(`only ${code}`, refusal, TRIES)
     assert.ok(alone instanceof ApiError)
   }
@@ -186,7 +185,7 @@ test('a call that takes no key is repeated only where nothing was done', async (
   assert.match(lost.error!.message, /check before you repeat it/)
 })
 
-/** Starts a ledger behind a proxy that can answer instead of it. */
+/** Starts a ledger behind a proxy. The proxy can answer instead of the server. */
 async function startWorld(t: Parameters<typeof startAnsweringProxy>[0]) {
   const sdk = await sharedSdk()
   const proxy = await startAnsweringProxy(t, sdk.baseUrl)
@@ -205,8 +204,8 @@ async function startWorld(t: Parameters<typeof startAnsweringProxy>[0]) {
 }
 
 /**
- * Writes a record as an application does that repeats the call, if the error says so, until the record is written.
- * Returns the error of the first call.
+ * Returns a function that writes a record as an application does: the function repeats the call while the error is
+ * retryable, until the record is written. The function returns the error of the first call.
  */
 function write(proxy: AnsweringProxy, { records }: Tallystick, meant: string[]) {
   return async (mark: string, fault: AnswerFault | readonly AnswerFault[], times: number) => {

@@ -40,7 +40,7 @@ const NOT_OF_THE_SDK: Readonly<Record<string, string>> = {
   getDocsScalarJs: 'for people',
 }
 
-/** Identity of a peer. The peer exists only as a row. */
+/** Identity of a peer. The peer exists only as a row, not as a server. */
 const IDENTITY = {
   ledger: `led_${'0'.repeat(26)}`,
   url: 'https://other.example',
@@ -510,7 +510,7 @@ test('every operation of the server has a method that calls it', async (t) => {
   assert.deepEqual([...called, ...Object.keys(NOT_OF_THE_SDK)].sort(), all.sort())
 })
 
-/** Returns the operation of a request. Of several matching paths, it is the one with the fewest parameters. */
+/** Returns the operation of a request. If several paths match, the path with the fewest parameters is used. */
 function operationOf(method: string, pathname: string): string {
   const matches = Object.entries(operations).filter(([, operation]) => {
     const pattern = operation.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')

@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test'
 
-/** The features of each runtime, by the name of the verifier that it uses. */
+/** Maps each verifier to the features of the runtime that uses it. */
 export const RUNTIMES = {
   'with node:crypto': {},
   'with WebCrypto': { node: false },

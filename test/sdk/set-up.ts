@@ -20,7 +20,7 @@ export async function sharedSdk(): Promise<SdkTest> {
   return makeSdkTest(app, await addressOf(app))
 }
 
-/** Like `sharedSdk`, with a separate application. */
+/** Makes a new ledger like `sharedSdk`, but in a separate application. */
 export async function setUpSdk(t: Test): Promise<SdkTest> {
   const app = await buildTestApp(t)
   return makeSdkTest(app, await app.app.listen({ port: 0, host: '127.0.0.1' }))

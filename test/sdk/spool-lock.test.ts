@@ -8,7 +8,7 @@ import { openSpool } from '../../sdk/node/spool.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 import { begin, diskFull, injectFault, item, namesIn } from './spool-set-up.ts'
 
-/** A lock of an ended process that had our pid. */
+/** A lock of a process that has ended. That process had the pid of this process. */
 const GONE = { token: 'x', pid: process.pid, place: place(), startedAtMs: startedAtMs() - 10_000 }
 
 test('a lock that names no process is nobody’s', () => {
@@ -48,7 +48,7 @@ test('on a full disk the lock of a process that is gone makes room for the next 
   const lock = write('lock', JSON.stringify(GONE))
   const { open } = fsPromises
   injectFault(t, fsPromises, 'open', async (path: string, ...rest: [string, number]) => {
-    // The disk is full: it has room only for the lock that exists already.
+    // Simulates a full disk: no file can be made beside the lock as long as the lock exists.
     if (path.startsWith(`${lock}.`) && existsSync(lock)) throw diskFull()
     return open(path, ...rest)
   })

@@ -35,7 +35,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 )
 
-/** Expected batch: its items and its key. The key is fixed once the batch was sent. */
+/** An expected batch with its items and its key. The key is fixed once the batch was sent. */
 type Expected = { key: string; items: number[]; batch: SpooledBatch }
 
 const key = (n: number) => n.toString(16).padStart(32, '0')
@@ -82,7 +82,8 @@ async function runSteps(directory: string, steps: readonly Step[]): Promise<void
         sealed.shift()
       }
     } else if (step.kind === 'crash') {
-      // The process ends while it writes a record. A seal or close, in contrast, is completed by the kernel.
+      // The process ends while it writes a record. A seal or a close cannot be interrupted, because the kernel
+      // completes it.
       if (open !== null) {
         appendFileSync(lastBatchFile(directory), step.torn)
         open.batch.seal()

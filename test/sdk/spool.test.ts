@@ -214,7 +214,7 @@ test('where nothing can be written, nothing is taken, and SpoolError says why', 
 
 test('a disk that fills up takes no half records, and the next batch begins where there is room', async (t) => {
   const { directory } = temporaryFiles(t)
-  // A limit of the file size simulates a full disk, because the last write is partial in both cases.
+  // A limit of the file size simulates a full disk. In both cases the last write is partial.
   const child = spawn('sh', [
     '-c',
     `ulimit -f 32; exec "$0" "$1" "$2" full`,

@@ -13,7 +13,7 @@ function parse(pieces: readonly Uint8Array[], charsMax = 1_000): { events: SseEv
 
 const message = (data: string, lastEventId = '', type = 'message'): SseEvent => ({ type, data, lastEventId })
 
-// Examples of WHATWG HTML §9.2.6, and each of its rules.
+// Streams with the expected events: the examples of WHATWG HTML §9.2.6, and streams for each of its rules.
 const STREAMS: [what: string, stream: string, events: SseEvent[]][] = [
   ['lines of data are joined', 'data: YHOO\ndata: +2\ndata: 10\n\n', [message('YHOO\n+2\n10')]],
   [

@@ -1,6 +1,8 @@
 import { type LedgerRecord, Tallystick } from '../../sdk/index.ts'
 
-/* This file is only compiled, never run. Compiling fails if the compiler accepts a line that is marked as an error. */
+/*
+ * This file is only compiled and never run. Compiling fails if the compiler accepts a line that is marked as an error.
+ */
 
 interface Order {
   readonly item: string

@@ -13,8 +13,8 @@ import { refusesVerification } from './refuses-verification.ts'
 import { pretend, RUNTIMES } from './runtimes.ts'
 
 /**
- * Makes a ledger with few entries of many kinds. They are few because verification without native code takes 5 ms per
- * entry.
+ * Makes a ledger with a small number of entries of many kinds. The number is small because verification without native
+ * code takes 5 ms per entry.
  */
 function makeLedger() {
   const chain = makeChain()

@@ -18,7 +18,10 @@ const signer = makeSigner()
 const signature = signer.sign(MESSAGE)
 const node = findNodeCrypto()!
 
-/* Engines that accept every signature. So the remaining refusals come from other checks. */
+/*
+ * Engines that accept every signature. The following cases must be refused by the checks before a signature is
+ * verified.
+ */
 const credulous = {
   'node:crypto': makeSyncEngine(makeNodeProviders({ ...node, verify: () => true })),
   WebCrypto: makeWebEngine(

@@ -85,7 +85,7 @@ const EVENT = {
   timestamp: '2026-11-20T12:00:00.000Z',
   data: { webhook: { id: 'whk_1' } },
 }
-/** Large enough to accept the time with any bit changed. */
+/** The tolerance is so large that the time is accepted with any bit changed. */
 const toleranceSeconds = 1e12
 
 for (const [name, by, keys] of [

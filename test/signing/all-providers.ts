@@ -21,7 +21,7 @@ export async function assertAll(
   signature: Uint8Array,
 ): Promise<void> {
   for (const [name, engine] of Object.entries(ENGINES)) {
-    if (key.alg === 'ES256' && name === 'the SDK alone') continue // The SDK alone refuses such keys by design.
+    if (key.alg === 'ES256' && name === 'the SDK alone') continue // By design, the SDK alone refuses ES256 keys.
     assert.equal(await isGood(engine, key, message, signature), expected, name)
   }
 }

@@ -67,7 +67,7 @@ describe('@auth0/cose', () => {
       const header = ourHeader(alg, signer.kid) as unknown as Parameters<typeof Sign1.sign>[0]
       const made = await Sign1.sign(header, undefined, PAYLOAD, privateKey)
       const envelope = new Uint8Array(made.encode())
-      // The library makes signatures with either s; our format requires the lower s.
+      // The library may make a signature with the high s. Our format requires the low s.
       if (alg === -7)
         envelope.set(lowerS(envelope.subarray(-SIGNATURE_BYTES)), envelope.length - SIGNATURE_BYTES)
       const parsed = verifyEnvelope(envelope, signer.key, nativeProviders)
@@ -125,7 +125,7 @@ describe('cose-js', () => {
       value: Uint8Array[]
     }
     const [protectedBytes, , payload, signature] = value
-    // The library may make the higher s, but our format requires the lower s.
+    // The library may make a signature with the high s. Our format requires the low s.
     assert.ok(verifySignature(es256.key, toBeSigned(protectedBytes!, payload!), lowerS(signature!)))
     refuses('cose_header', () => parseEnvelope(envelope))
   })

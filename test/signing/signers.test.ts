@@ -106,7 +106,7 @@ test('callers that still name the old key are given the new one, for longer than
 test('an entry that is stale under the key that was just found makes it look again', async () => {
   const { world, signers } = setUp()
   await signers.load()
-  // The entry is stale for another reason, because the ledger's key is still the old one.
+  // The ledger's key is still the old key, so the entry is stale for another reason.
   assert.equal(await signers.signerAfterStale(LEDGER, OLD.kid), OLD)
   rotated(world)
   const found = await Promise.all(

@@ -9,11 +9,11 @@ import { buildTestApp, expectStatus, genericBody, type TestApp } from '../helper
 import { makePublish } from '../helpers/checkpoints.ts'
 
 /*
- * Verifies a ledger in its database, first unchanged. Then the database's owner, who has disabled all triggers and
- * constraints but has no signing key, removes or adds rows. tamper-columns.test.ts changes columns.
+ * Verifies a ledger in its database, first unchanged. Then the owner of the database removes or adds rows. The owner
+ * has disabled all triggers and constraints, but has no signing key. tamper-columns.test.ts changes columns.
  */
 
-/** The number of leaves exceeds a tile, so that each kind of tile exists. */
+/** Number of entries in a full tile. The ledger has more entries, so that each kind of tile exists. */
 const TILE_ENTRIES = 256
 
 async function fill(t: TestContext, app: TestApp): Promise<void> {
@@ -143,7 +143,7 @@ async function findsRows(app: TestApp, { tamper }: Owner): Promise<void> {
   const missed: string[] = []
   const expectFound = async (table: string, sql: string) => {
     const report = await tamper(table, sql).catch((error) => {
-      // If the head or the ledger's row is missing, the ledger cannot be verified. The command reports that too.
+      // If the head or the ledger's row is missing, the ledger cannot be verified. The command also reports this case.
       if (error instanceof SourceError) return { ok: false } as const
       throw error
     })

@@ -40,8 +40,8 @@ function later(t: TestContext): void {
 }
 
 /**
- * Runs SQL as a database owner who has disabled all triggers and constraints. `:mine`: condition for rows of this
- * ledger.
+ * Runs SQL as an owner of the database who has disabled all triggers and constraints. `:mine` is replaced by a
+ * condition for rows of this ledger.
  */
 async function asOwner(app: TestApp, text: string): Promise<void> {
   await app.sql(

@@ -13,7 +13,7 @@ import { type GatedApp, lendGatedApp } from '../helpers/gated-app.ts'
 import { addKey } from '../helpers/more-keys.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 
-/* Fills a ledger with gated records in every state, each reached in every possible way. */
+/* Fills a ledger with gated records in every state. Each state is reached in every possible way. */
 
 async function fill(app: GatedApp): Promise<void> {
   for (const state of ['CREATED', 'ACTIVE', 'DISCREPANT', 'REJECTED', 'CANCELLED']) await app.reach(state)

@@ -33,13 +33,13 @@ import {
 import { makeWebhook } from '../helpers/webhooks.ts'
 
 /**
- * A database owner with triggers and constraints disabled changes one value. Either verify names the value, or its
- * column is listed here with the reason why it is no evidence. Columns come from the database's catalogue, so a new
- * column must be classified.
+ * Columns that are no evidence, each with the reason. The test changes one value at a time, as a database owner who has
+ * disabled triggers and constraints. Either the verification names the changed value, or its column is listed here.
+ * Columns come from the database's catalogue, so a new column must be classified.
  *
- * `idempotency_keys.seq` is partly evidence: it must name an entry of that agent that has no other key. The change
- * below breaks that rule. If the seq named another such entry, a retry would be answered with another record, and
- * nobody could detect it.
+ * `idempotency_keys.seq` is only partly evidence. It must name an entry of the key's agent, and no other key may name
+ * the same entry. The test's change breaks this rule. A change that obeys the rule cannot be detected: a retry would be
+ * answered with another record.
  *
  * `batch_chunks.content` is evidence, with two exceptions: its metadata, and bits of the compression whose change has
  * no effect. verify-batch.test.ts changes each byte.
@@ -99,7 +99,7 @@ const NOT_EVIDENCE: Record<string, string> = {
   'checkpoints.published_at': 'when it was published is a claim; the note holds no time',
 }
 
-/** These tables are empty here. tamper-peers.test.ts fills them in another ledger. */
+/** Tables of peers, which are empty in this test. tamper-peers.test.ts fills and changes them. */
 const OF_PEERS = [
   'peers',
   'peer_keys',
@@ -122,8 +122,8 @@ const OF_PEERS = [
 ]
 
 /**
- * These tables are verified in the other ledger, which is large enough to have tiles. Verifying it takes five times
- * as long.
+ * These tables are verified in a second ledger, which is large enough to have tiles. Verifying the second ledger takes
+ * five times as long.
  */
 const OF_TALL_LEDGER = ['tree_tiles', 'tree_frontiers']
 
@@ -208,7 +208,7 @@ async function deleteRows(t: TestContext, app: TestApp, ledgers: Ledgers): Promi
 }
 
 async function cutTailOff(app: TestApp, kept: string): Promise<void> {
-  // Deletes everything that names the last two entries, as if they had never existed.
+  // Deletes the last two entries and all rows that name them, as if these entries had never existed.
   await app.sql(`do $$ declare
     mine uuid := '${app.ledgerId}';
     head bigint := (select size from tallystick.chain_heads where ledger_id = mine);
@@ -256,7 +256,7 @@ const EVIDENCE_TABLES = [
 ]
 
 /**
- * Fills a ledger so that every column has a value somewhere, except columns of tiles. Returns another ledger, which
+ * Fills a ledger so that every column has a value somewhere, except columns of tiles. Returns a second ledger, which
  * has tiles.
  */
 async function fill(app: GatedApp): Promise<NewLedger> {
@@ -291,7 +291,7 @@ async function fill(app: GatedApp): Promise<NewLedger> {
   const keys = `/v1/agents/${app.ledger.agent.id}/signing-keys`
   expectStatus(200, await app.send('POST', `${keys}/${signer.kid}/revoke`, { body: {} }))
   await app.notarize()
-  await app.notarize() // This entry is removed with the truncated tail.
+  await app.notarize() // `cutTailOff` removes this entry.
   await fillAudits(app)
   await replaceMasterKey(app)
   const { id: webhook } = await makeWebhook(app)
@@ -310,8 +310,8 @@ async function fill(app: GatedApp): Promise<NewLedger> {
 }
 
 /**
- * Makes two records. The first has all terms, a revision and all kinds of documents, one of them erased. The
- * verification of the second is in progress.
+ * Makes two records. The first record has all terms, a revision and all kinds of documents, one of them erased. The
+ * verification of the second record is in progress.
  */
 async function fillGated(app: GatedApp): Promise<void> {
   const { id } = await app.reach('VERIFIED', {
@@ -368,7 +368,7 @@ async function replaceMasterKey(app: TestApp): Promise<void> {
     values ('\\x0000000000000001', '\\x0000000000000002', 2, 0, 1, 0)`)
 }
 
-/** Erases two payloads, one of which the worker also removes. */
+/** Erases two payloads. The worker also removes one of them. */
 async function eraseTwo(app: TestApp, gone: { id: string }, stored: { id: string }): Promise<void> {
   const body = { code: 'expired', reason: 'kept long enough' }
   await app.send('DELETE', `/v1/records/${gone.id}/payload`, { body })

@@ -32,19 +32,19 @@ import {
 } from '../helpers/stored-chunks.ts'
 import { dropDefences, keepTable, restoreTable, verdictOf } from '../helpers/tamper.ts'
 
-/* A database owner without a signing key changes stored batches. */
+/* In these tests a database owner without a signing key changes stored batches. */
 
 const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
 type BatchApp = TestApp & { readonly first: Uuid; readonly chunks: readonly StoredChunk[] }
 
 /**
- * The entry at `erasedAt` erases the last record of the first batch. `before`: the chunk of that record before the
+ * The entry at `erasedAt` erases the last record of the first batch. `before` is that record's chunk before the
  * erasure.
  */
 type ErasedApp = BatchApp & { readonly erasedAt: number; readonly before: StoredChunk }
 
-/** Makes a batch of three chunks. The first two are full. The two records of the last chunk have all members. */
+/** Makes a batch of three chunks. The first two chunks are full. The two records of the last chunk have all members. */
 async function setUp(t: TestContext): Promise<BatchApp> {
   const app = await buildTestApp(t)
   const { id: parent } = await app.notarize()
@@ -197,7 +197,7 @@ const content =
   (app) =>
     writeContent(app, app.chunks[1]!, bytes(app.chunks[1]!, app))
 
-/** Changes a record with all members, which is the first in the last chunk of the first batch. */
+/** Changes a record with all members. It is the first record in the last chunk of the first batch. */
 const record =
   (changes: (record: ChunkRecord) => Partial<ChunkRecord>): Change =>
   async (app) => {

@@ -38,7 +38,7 @@ test('a running worker finds an entry that nobody signed within seconds', async 
   await until(async () => /tallystick_ledger_faults 1\n/.test(await read(metrics)), PATIENCE_MS)
 })
 
-/** Maximum wait. The worker polls once a second and starts a thread; on a busy machine both add up. */
+/** Maximum wait in ms. The worker polls once a second and starts a thread. On a busy machine both delays add up. */
 const PATIENCE_MS = 30_000
 
 async function setUp(t: Test): Promise<{ app: TestApp; metrics: Metrics }> {

@@ -49,8 +49,8 @@ test('a completion that is not what was signed is a dead letter, and once it is 
       app,
       `update tallystick.documents set content = replace(convert_from(content, 'UTF8'), '${from}', '${to}')::bytea where seq = ${seq}`,
     )
-  // The verified size is raised first. Otherwise the follower would find the change itself, and the fault would stop
-  // every completion of the ledger.
+  // Raises the verified sizes before the row is changed. Otherwise the follower of entries would find the change, and
+  // the fault would stop every completion of the ledger.
   await raiseVerifiedSizes(app)
   await change('100', '101')
   await runWorker(t, app)
@@ -75,7 +75,7 @@ test('what was submitted in time is verified, also by a worker that comes after 
   await reaches(app, inTime, 'VERIFIED')
 })
 
-/** Maximum wait on a busy machine. The worker polls once a second. */
+/** Maximum wait in ms on a busy machine. The worker polls once a second. */
 const PATIENCE_MS = 20_000
 
 function reaches(app: GatedApp, id: string, state: string): Promise<void> {

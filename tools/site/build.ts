@@ -2,7 +2,7 @@
  * npm run drill -- site
  *
  * Builds the documentation as a site in site/dist, from the Markdown of the repository. For each page it writes HTML
- * and Markdown. It adds a search that needs no server, and llms.txt. If the lock file in site/ has changed, it
+ * and Markdown. It also writes llms.txt and a search that needs no server. If the lock file in site/ has changed, it
  * installs VitePress there. Fails if a link or an anchor leads nowhere.
  */
 import { spawn } from 'node:child_process'
@@ -26,7 +26,7 @@ const { pages, files } = readSite(ROOT)
 await rm(PAGES, { recursive: true, force: true })
 for (const { path, text } of pages) await write(join(PAGES, path), text)
 await write(join(PAGES, 'menu.json'), JSON.stringify(menu()))
-// Copies the linked files: pages include images, and the other files are served unchanged.
+// Copies the linked files. VitePress includes images in pages, and serves the other files unchanged.
 for (const [path, file] of files) {
   await copy(file, join(PAGES, path))
   await copy(file, join(PAGES, 'public', path))

@@ -2,8 +2,8 @@ import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 /**
- * Checks a built site: each link and image of a page leads to a file, and each anchor to an element with that id.
- * `base`: the path under which the site is served. Returns one line for each fault.
+ * Checks that each link and image of a built site leads to a file, and each anchor to an element with that id. `base`
+ * is the path under which the site is served. Returns one line for each fault.
  */
 export function checkBuiltLinks(folder: string, base: string): string[] {
   const files = new Set(globSync('**/*', { cwd: folder }))

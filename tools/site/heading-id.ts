@@ -1,4 +1,4 @@
-/** Returns the anchor that GitHub makes of a heading. `heading`: the heading's text, or its Markdown source. */
+/** Returns the anchor that GitHub makes of a heading. The input is the heading's text or its Markdown source. */
 export function headingId(heading: string): string {
   return heading
     .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')

@@ -7,7 +7,7 @@ export type Page = {
   /** Path in the repository. */
   readonly source: string
   /**
-   * Path in the site: docs/ is the root, README.md becomes index.md, and the rest of the repository is below
+   * Path in the site. The folder docs/ is the root, README.md becomes index.md, and the rest of the repository is below
    * repository/.
    */
   readonly path: string
@@ -40,8 +40,8 @@ const GROUPS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Reads docs/README.md, each page of the repository that links lead to, and their images and linked files. Throws if a link leads
- * nowhere, or if a page has no title.
+ * Reads docs/README.md, and each page of the repository to which links lead. Collects their images and linked files.
+ * Throws if a link leads nowhere, or if a page has no title.
  */
 export function readSite(root: string): Site {
   const files = new Map<string, string>()
@@ -87,11 +87,14 @@ export function llmsText(pages: readonly Page[]): string {
 /** Returns the path in the site for a file of the repository. */
 function pathOf(file: string): string {
   const path = file.startsWith('docs/') ? file.slice('docs/'.length) : `repository/${file}`
-  // Adds `.txt` to a file without an ending, because VitePress would take a link to it for a link to a page.
+  // Adds `.txt` to a file without an ending. Otherwise VitePress would take a link to the file for a link to a page.
   return path.replace(/(^|\/)README\.md$/, '$1index.md').replace(/(^|\/)([^./]+)$/, '$1$2.txt')
 }
 
-/** Returns the file that a link means. For a folder that is its README.md, or null if the folder has none. */
+/**
+ * Returns the file that a link means. A link to a folder means the folder's README.md. Returns null if the folder has
+ * none.
+ */
 function fileOf(root: string, target: string, source: string): string | null {
   const file = target.replace(/\/$/, '')
   if (!existsSync(join(root, file))) throw new Error(`${source}: the link to ${target} is broken`)

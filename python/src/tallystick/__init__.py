@@ -54,7 +54,9 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
-    """Imports a public name on first use. The verifier must load neither HTTP nor models."""
+    """Imports a public name when it is first used. So `tallystick.verify` loads neither the HTTP
+    client nor the models.
+    """
     module = _MODULES.get(name) or ('.errors' if name.endswith('Error') else None)
     if module is None:
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}')

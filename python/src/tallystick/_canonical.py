@@ -15,8 +15,8 @@ _string = json.encoder.encode_basestring
 def canonical(value: Any, plain: bool = False) -> bytes:
     """Returns the JCS bytes of a value.
 
-    `plain`: the value was parsed from a text without escapes, fractions, long numbers and non-ASCII characters, so that
-    the encoder of the standard library gives the same bytes.
+    `plain`: True if the value was parsed from a text without escapes, fractions, long numbers and
+    non-ASCII characters. Then the faster encoder of the standard library gives the same bytes.
     """
     if plain:
         return _plain_encode(value).encode()

@@ -1,4 +1,6 @@
-"""Makes text from outside safe to show. `src/proof/quoted.ts` and `sdk/plain.ts` have the same rules."""
+"""Makes text from outside safe to show. `src/proof/quoted.ts` and `sdk/plain.ts` implement the same
+rules.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ def _mark_of(hidden: str) -> str:
 
 
 def _fewer_marks(text: str) -> str:
-    """Replaces combining marks at the beginning, and those after the first `_MARKS_MAX` on one character."""
+    """Replaces combining marks at the beginning of the text. On each character, replaces the marks
+    after the first `_MARKS_MAX`.
+    """
     shown: list[str] = []
     marks = 0
     room = 0

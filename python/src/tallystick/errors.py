@@ -1,7 +1,8 @@
 """Errors that the client raises.
 
-`retryable` tells whether the same call may succeed later. The message tells what to do. All times are seconds.
-The classes match those of the TypeScript SDK: branch on the class, and on `code` where there is one.
+`retryable` is True if the same call may succeed later. The message says what to do. All times are
+in seconds. The classes match those of the TypeScript SDK: branch on the class, and on `code` where
+there is one.
 """
 
 from __future__ import annotations
@@ -91,7 +92,8 @@ class InvalidRequestError(ApiError):
 class ConflictError(ApiError):
     """409, 412: the current state does not allow the request.
 
-    If it is about a gated record, the properties give the record's state, its version and the allowed steps.
+    If the request is about a gated record, the properties give the record's state, its version and
+    the allowed steps.
     """
 
     @property
@@ -120,9 +122,11 @@ class ServerError(ApiError):
 
 
 class UnknownOutcomeError(TallystickError):
-    """The outcome of the call is unknown. With `idempotency_key` a write can be repeated without being done twice.
+    """The outcome of the call is unknown. With `idempotency_key` a write can be repeated without being
+    done twice.
 
-    The class itself is raised when an attempt had no answer and a later attempt was refused. `__cause__` is that refusal.
+    This class itself is raised when an attempt had no answer and a later attempt was refused.
+    `__cause__` is the refusal.
     """
 
     idempotency_key: str | None

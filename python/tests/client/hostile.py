@@ -1,4 +1,6 @@
-"""A server whose answers a test defines, down to the bytes, and calls of both kinds of client."""
+"""A server that answers with exactly the bytes that a test defines. The module also calls this server
+with the synchronous and the asynchronous client.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,8 @@ class Hostile:
 def hostile(answer: Answer) -> Iterator[Hostile]:
     """Starts the server. Each connection has a thread.
 
-    `answer` gets the socket, the number of the request from 1, and the request. It must not close the socket.
+    `answer` gets the socket, the request's number (counted from 1), and the request. It must not
+    close the socket.
     """
     listener = socket.create_server(('127.0.0.1', 0))
     server = Hostile(f'http://127.0.0.1:{listener.getsockname()[1]}')

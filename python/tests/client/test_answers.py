@@ -1,6 +1,8 @@
-"""Answers of proxies in place of a server's, and broken answers. A write that is repeated as its error advises happens once.
+"""Tests broken answers, and answers that a proxy sends instead of the server. If a caller repeats a
+write as the error advises, the write takes effect only once.
 
-The statuses are those of docs/reference/client-outcomes.md, which the SDK's test reads as well.
+The tested HTTP statuses are read from docs/reference/client-outcomes.md. The SDK's test reads the
+same page.
 """
 
 from __future__ import annotations
@@ -64,7 +66,7 @@ FOREIGN = {
 
 @dataclass
 class Proxy:
-    """Forwards requests to the server, and may answer in its place."""
+    """Forwards requests to the server, or answers instead of the server."""
 
     url: str = ''
     faults: list[tuple[bool, bytes, bool]] = field(default_factory=list)
@@ -92,13 +94,17 @@ class Proxy:
 
 @contextmanager
 def world(flavour: str) -> Iterator[tuple[Proxy, Callable[..., Any], list[str]]]:
-    """A ledger behind a proxy. At the end, checks that it has exactly the intended records."""
+    """Yields a ledger behind a proxy. At the end, checks that the ledger has exactly the intended
+    records.
+    """
     proxy, meant = Proxy(), list[str]()
     with TallystickOperator(operator_key=os.environ['TALLYSTICK_OPERATOR_KEY']) as operator:
         key = operator.ledgers.create(name='behind a proxy').key.key
 
     def write(mark: str, *faults: tuple[bool, bytes, bool]) -> tuple[TallystickError | None, int]:
-        """Writes like an application that repeats a call if its error allows it. Returns the first call's error, and the tries."""
+        """Notarizes a record. If the error allows a repeat, repeats the call as an application would.
+        Returns the error of the first call, and the number of tries.
+        """
         meant.append(mark)
         payload = {'mark': mark}
         proxy.fail(*faults)
@@ -220,7 +226,8 @@ def test_retry_after_is_seconds_or_a_date_in_one_of_three_forms(lines: list[str]
 def test_an_http_date_names_a_day_that_there_is() -> None:
     for text in ['Sun, 06 Nov 1994 08:49:37 GMT', 'Sunday, 06-Nov-94 08:49:37 GMT', 'Sun Nov  6 08:49:37 1994']:
         assert http_date_of(text, NOW) == 784_111_777
-    # 50 years ahead is in the future, 51 in the past.
+    # A year with two digits means the future if it is at most 50 years ahead. Otherwise it means
+    # the past.
     assert http_date_of('Saturday, 01-Aug-76 00:00:00 GMT', NOW) == 3_363_465_600
     assert http_date_of('Saturday, 01-Aug-77 00:00:00 GMT', NOW) == 239_241_600
     for text in ['Sun, 31 Feb 2026 08:49:37 GMT', 'Sun, 06 Nov 1994 24:00:00 GMT', 'Sun, 06 Nov 1994 08:49:61 GMT', '1994-11-06']:

@@ -186,7 +186,8 @@ def test_a_cancelled_call_ends_at_once_and_its_client_goes_on() -> None:
         async with AsyncTallystick(base_url=server.base_url, api_key=API_KEY, retry_delays=QUICK) as client:
             began = time.monotonic()
             for number in (1, 2):
-                # The first call waits for the answer, the second one for its next attempt.
+                # The first call is cancelled while it waits for the answer, the second while it
+                # waits for its next attempt.
                 task = asyncio.create_task(client.agents.get('agt_1'))
                 while len(server.requests) < number:
                     await asyncio.sleep(0.01)

@@ -1,4 +1,4 @@
-"""Waits without a limit."""
+"""Tests waits without a time limit."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def run(program: list[str], environment: dict[str, str], folder: Path) -> subpro
 
 
 def test_the_page_has_as_many_programs_as_are_tried() -> None:
-    # The last program verifies the export of the first one.
+    # The last program is run by the next test, because it verifies the export of the first program.
     assert len(PROGRAMS) == len(PRINTS) + 1
 
 

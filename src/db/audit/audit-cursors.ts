@@ -4,12 +4,12 @@ import type { CursorPosition } from '../../signing/cursor-mac.ts'
 import { hasOpenFault, IS_HERE } from '../chain/verified-size.ts'
 import type { Db } from '../connect/client.ts'
 
-/** A cursor as stored. Code that relies on it MUST verify its MAC first. */
+/** A cursor as stored. Its MAC MUST be verified before other values are trusted. */
 type StoredCursor = CursorPosition & { readonly mac: Buffer }
 
 /**
- * Lists ledgers without an open fault whose head differs from their cursor, in random order. `among`: only these
- * ledgers; null: all ledgers.
+ * Lists ledgers without an open fault whose size differs from the position of their cursor, in random order. If `among`
+ * is not null, lists only ledgers of `among`.
  */
 export async function listLedgersUnverified(
   db: Db,
@@ -46,7 +46,10 @@ export async function findAuditCursor(db: Db, ledgerId: Uuid): Promise<StoredCur
   return rows[0] ? toCursor(rows[0]) : null
 }
 
-/** Lists cursors ordered by ledger, after `after`. */
+/**
+ * Lists at most `limit` cursors in the order of their ledger ids. Begins after the ledger `after`, or with the first
+ * ledger if `after` is null.
+ */
 export async function listAuditCursors(
   db: Db,
   after: Uuid | null,
@@ -77,7 +80,7 @@ export async function moveAuditCursor(db: Db, ledgerId: Uuid, cursor: StoredCurs
   )
 }
 
-/** Removes an untrusted cursor. Leaves it if it has changed since it was read. */
+/** Removes an untrusted cursor. Does nothing if the cursor has changed since it was read. */
 export async function removeAuditCursor(db: Db, ledgerId: Uuid, mac: Uint8Array): Promise<void> {
   await db.query('delete from tallystick.audit_cursors where ledger_id = $1 and mac = $2', [ledgerId, mac])
 }
@@ -85,8 +88,8 @@ export async function removeAuditCursor(db: Db, ledgerId: Uuid, mac: Uint8Array)
 /**
  * Locks the ledger's cursor until the end of the transaction. Returns false if another worker has the lock.
  *
- * It is a row lock, because the API's login may take any advisory lock but no row lock here. A ledger without a
- * cursor has no row, so two workers may verify the same entries.
+ * This is a row lock and not an advisory lock: the API's login could take any advisory lock, but cannot lock these
+ * rows. A ledger without a cursor has no row to lock, so two workers may verify the same entries of such a ledger.
  */
 export async function tryLockAuditCursor(client: pg.ClientBase, ledgerId: Uuid): Promise<boolean> {
   const { rows } = await client.query<{ exists: boolean; locked: boolean }>(
@@ -100,8 +103,8 @@ export async function tryLockAuditCursor(client: pg.ClientBase, ledgerId: Uuid):
 }
 
 /**
- * Sets up a new transaction with one snapshot and without plans that scan other ledgers. `mayLock`: the transaction
- * may take row locks.
+ * Sets up a new transaction with one snapshot and without sequential scans, which would read rows of other ledgers.
+ * `mayLock` is true if the transaction may take row locks.
  */
 export async function useSnapshot(client: pg.ClientBase, { mayLock = false } = {}): Promise<void> {
   const access = mayLock ? '' : ', read only'
@@ -112,7 +115,9 @@ export async function useSnapshot(client: pg.ClientBase, { mayLock = false } = {
 
 type FollowerLag = { readonly entries: number; readonly seconds: number }
 
-/** Returns the number of unverified entries of all ledgers without a fault, and the age of the oldest one. */
+/**
+ * Returns the number of unverified entries of all ledgers without an open fault, and the age of the oldest such entry.
+ */
 export async function readFollowerLag(db: Db): Promise<FollowerLag> {
   const { rows } = await db.query<{ entries: number; seconds: number }>(
     `select coalesce(sum(h.size - coalesce(c.next_seq, 0)), 0) as entries,

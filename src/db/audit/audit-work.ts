@@ -4,7 +4,7 @@ import { IS_HERE } from '../chain/verified-size.ts'
 import type { Db } from '../connect/client.ts'
 import { type AuditError, type AuditReport, WORKER_LOST } from './audits.ts'
 
-/* Audit queries of the worker. The API's are in src/db/audit/audits.ts. */
+/* This file has the worker's queries about audits. src/db/audit/audits.ts has the API's queries. */
 
 export type AuditKey = { readonly ledgerId: Uuid; readonly auditId: Uuid }
 type NameColumns = { ledgerId: Uuid; auditId: Uuid }
@@ -12,8 +12,8 @@ type NameColumns = { ledgerId: Uuid; auditId: Uuid }
 /**
  * Locks queued audits that have no job. Other workers skip them until the transaction ends.
  *
- * Ledgers that were moved or are being moved to another database are left out. Their rows must not change, so each
- * round would create another job.
+ * Leaves out ledgers that were moved or are being moved to another database. Their rows must not change, so each round
+ * would create another job for the same audit.
  */
 export async function lockWaitingAudits(client: pg.ClientBase, limit: number): Promise<AuditKey[]> {
   const { rows } = await client.query<NameColumns>(
@@ -39,7 +39,7 @@ export async function setAuditJobs(
 }
 
 /**
- * Starts the audit from its beginning, also after an interruption or if an operator retries it.
+ * Starts the audit from its beginning. Does so also after an interruption, and if an operator retries the audit.
  *
  * Returns false if the audit is done or does not exist, or if another audit of the ledger is open.
  */
@@ -95,8 +95,8 @@ export async function requeueAudit(db: Db, audit: AuditKey): Promise<void> {
 }
 
 /**
- * Marks audits whose job was given up as failed, so that new audits can be requested. Returns these audits with their
- * reasons.
+ * Marks an audit as failed if its job was given up, so that new audits can be requested. Returns the failed audits with
+ * the reasons of their failure.
  */
 export async function failLostAudits(db: Db): Promise<(AuditKey & { readonly reason: string })[]> {
   const { rows } = await db.query<NameColumns & { reason: string }>(
@@ -144,7 +144,9 @@ type AuditFigures = {
   readonly open: number
 }
 
-/** Returns figures over all ledgers. Each is read from an index, so that many old audits do not slow it down. */
+/**
+ * Returns figures over all ledgers. Each figure is read from an index, so that many old audits do not slow this down.
+ */
 export async function readAuditFigures(db: Db): Promise<AuditFigures> {
   const { rows } = await db.query<{ good: Date | null; bad: Date | null; open: number }>(
     `select

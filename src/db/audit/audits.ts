@@ -4,8 +4,8 @@ import type { Db } from '../connect/client.ts'
 type AuditState = 'queued' | 'running' | 'done' | 'failed'
 
 /**
- * Reasons for which an attempt ended without a report. Tenants read these texts, so they contain no host name and no
- * error message.
+ * Reasons why an attempt ended without a report. Tenants read these texts, so they contain no host name and no error
+ * message.
  */
 export const AUDIT_ERRORS = {
   unavailable: 'the worker could not reach or read the database',
@@ -23,7 +23,7 @@ export type AuditError = { readonly code: AuditErrorCode; readonly reason: strin
 /** Error of an audit whose job was given up and left no error. */
 export const WORKER_LOST: AuditError = { code: 'worker_lost', reason: AUDIT_ERRORS['worker_lost'] }
 
-/** Report of an audit, as stored. `entries` and `records` count those that were verified. */
+/** Report of an audit, as stored. `entries` and `records` are the numbers of verified entries and records. */
 export type AuditReport = {
   readonly entries: number
   readonly records: number
@@ -31,14 +31,14 @@ export type AuditReport = {
   readonly firstKid: string | null
   readonly checkpoint: string
   readonly covered: number
-  /** `seq` is null if the finding is about the whole ledger. */
+  /** The first finding of the audit. `seq` is null if the finding is about the whole ledger. */
   readonly failure: { readonly seq: number | null; readonly code: string; readonly reason: string } | null
   readonly notices: readonly string[]
 }
 
 export type AuditRow = {
   readonly auditId: Uuid
-  /** The agent that requested the audit; null: the schedule requested it. */
+  /** The agent that requested the audit. null if the schedule requested it. */
   readonly requestedBy: Uuid | null
   readonly requestedAt: Date
   readonly state: AuditState
@@ -48,7 +48,7 @@ export type AuditRow = {
   readonly finishedAt: Date | null
   readonly ok: boolean | null
   readonly report: AuditReport | null
-  /** Error of the last attempt; null: no attempt failed, or the audit is done. */
+  /** Error of the last attempt. null if no attempt failed, or if the audit is done. */
   readonly error: AuditError | null
 }
 
@@ -56,8 +56,8 @@ const COLUMNS = `audit_id, requested_by, requested_at, state, entries_total, ent
   ok, report, error`
 
 /**
- * Requests an audit and returns its id. If the ledger already has an open audit, returns the id of that one.
- * `agentId` is null for the schedule.
+ * Requests an audit and returns its id. If the ledger already has an open audit, returns the id of the open audit.
+ * `agentId` is null if the schedule requests the audit.
  */
 export async function requestAudit(
   db: Db,
@@ -87,8 +87,8 @@ export async function listAudits(
   ledgerId: Uuid,
   page: { after: Uuid | null; limit: number },
 ): Promise<AuditRow[]> {
-  // Ordered by id, because an id is a UUIDv7 of the server that accepted the request. This order is stable and close
-  // to the order of requests.
+  // The rows are ordered by id. An id is a UUIDv7 of the server that accepted the request, so this order is stable and
+  // close to the order of requests.
   const { rows } = await db.query<AuditRow>({
     name: 'list_audits',
     text: `select ${COLUMNS} from tallystick.audits

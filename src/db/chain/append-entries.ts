@@ -18,30 +18,30 @@ import type { DatabaseClient } from '../connect/connection.ts'
 import { ValueError } from '../connect/failures.ts'
 import type { EntryDetail } from './entry-details.ts'
 
-/** One item of a call: a signed entry and the record rows that it creates. */
+/** One item of a call: a signed entry and the rows of the records that it creates. */
 export type EntryRow = {
   readonly ledgerId: Uuid
   readonly kind: string
   readonly subjectId: Uuid | null
-  /** The record's version after the event; null: the entry is about no record. */
+  /** The record's version after the event. null if the entry is about no record. */
   readonly version: number | null
   readonly toState: string | null
-  /** Leaf of the record's previous entry; null for the first event of a record. */
+  /** Leaf of the record's previous entry. null for the first event of a record. */
   readonly previousLeaf: Uint8Array | null
-  /** Number of records in a batch; null: the entry is no batch. */
+  /** Number of records in a batch. null if the entry is not a batch. */
   readonly itemCount: number | null
-  /** Agent that acts; null: the actor is `system`. */
+  /** The agent that acts. null if the actor is `system`. */
   readonly actorId: Uuid | null
   /**
    * In a step of a gated record: the agent for which the actor acts, or else the actor itself. In a notarization: the
    * agent for which the actor acts.
    *
-   * Absent for other entries and for `system`.
+   * Absent for other entries and if the actor is `system`.
    */
   readonly partyId?: Uuid | undefined
   readonly keyId: Uuid | null
   readonly kid: Uint8Array
-  /** True if `kid` is the actor's own key. */
+  /** True if `kid` names the actor's own signing key. */
   readonly isAgentSigned?: boolean
   readonly recordedAtMs: number
   readonly leaf: Uint8Array
@@ -49,9 +49,11 @@ export type EntryRow = {
   readonly idempotency: IdempotencyRow | null
   readonly detail: EntryDetail | null
   /**
-   * Size of the ledger in which none of the batch's spans and logs was found; null for other entries.
+   * For a batch of OpenTelemetry spans or logs: the server has searched all entries before this seq for the same spans
+   * and logs, and has found none. null for other entries.
    *
-   * If their traces have grown since then, the entry is refused as stale.
+   * The entry is refused as stale if the same agent has since added records to one of the batch's traces or groups of
+   * logs.
    */
   readonly unseenBefore?: number | null | undefined
   readonly records: readonly RecordRow[]
@@ -59,16 +61,16 @@ export type EntryRow = {
   readonly gated?: GatedRow | undefined
   readonly document?: DocumentRow | undefined
   /**
-   * Another party's statement that the entry registers. It is appended right before the entry: either both are
-   * appended or neither. `previousLeaf` is the statement's leaf.
+   * Another party's statement that the entry registers. It is appended right before the entry: either both are appended
+   * or neither. In this case `previousLeaf` is the statement's leaf.
    */
   readonly statement?: Uint8Array | undefined
 }
 
 export type IdempotencyRow = {
-  /** First 16 bytes of the key text's SHA-256. */
+  /** First 16 bytes of the SHA-256 hash of the idempotency key. */
   readonly keyHash: Uint8Array
-  /** H(method, path, JCS(body)). */
+  /** Hash of the request: H(method, path, JCS(body)). */
   readonly requestHash: Uint8Array
   readonly salt: Uint8Array
 }
@@ -81,7 +83,7 @@ export type RecordRow = MemberColumns & {
   /** Payload as canonical JSON. */
   readonly payload: string
   readonly metadata: string | null
-  /** Canonical JSON of a list of texts. */
+  /** References as a canonical JSON list of texts. */
   readonly references: string | null
   /** Keyed hash of the label of the data subject. */
   readonly subject?: Uint8Array | null
@@ -97,7 +99,7 @@ export type ChunkRow = {
 }
 
 export type GatedRow = {
-  /** The performer; null: the agent that activates the record becomes the performer. */
+  /** The performer. null if the agent that activates the record becomes the performer. */
   readonly performerId: Uuid | null
   readonly gate: 'principal' | 'auto'
   readonly deadlineMs: number | null
@@ -110,7 +112,7 @@ export type DocumentName = 'evidence' | 'values' | 'reason'
 
 export type DocumentRow = {
   readonly name: DocumentName
-  /** Id of the completion. For a reason it is the id of the record. */
+  /** Id of the completion, or of the record if the document is a reason. */
   readonly subjectId: Uuid
   readonly digest: Uint8Array
   readonly salt: Uint8Array
@@ -119,8 +121,8 @@ export type DocumentRow = {
 }
 
 /**
- * Meaning of the first byte of each answer. migrations/functions/append-entries.sql lists the outcomes in order of
- * precedence.
+ * Outcomes by number. The first byte of each answer is the outcome's position in this list.
+ * migrations/functions/append-entries.sql lists the outcomes in order of precedence.
  */
 export const APPEND_OUTCOMES = [
   'appended',
@@ -143,8 +145,8 @@ export const APPEND_OUTCOMES = [
 ] as const
 
 /**
- * Answer for one entry. `seq` is the entry's seq, or the first outcome's seq if the entry was replayed. `chain` is
- * lower-case hex, and set if the entry was appended.
+ * Answer for one entry. `seq` is the entry's seq. For a replayed entry, it is the seq of the entry that the first
+ * request made. `chain` is lower-case hex, and only set if the entry was appended.
  */
 export type AppendAnswer = {
   readonly outcome: (typeof APPEND_OUTCOMES)[number]
@@ -154,16 +156,16 @@ export type AppendAnswer = {
 
 const ANSWER_HEX_LENGTH = 2 * 41
 
-/** One array argument of append_entries and of write_entries. */
+/** An array argument of append_entries and of write_entries. */
 type Column<Row> = { readonly type: string; encode(rows: readonly Row[]): Buffer }
-/** Columns by their SQL names, in the order of append_entries. */
+/** Maps the SQL names of columns to the columns, in the order of append_entries. */
 type Columns<Row> = Readonly<Record<string, Column<Row>>>
 
 export function column<Row, T>(codec: Codec<T>, get: (row: Row) => T | null | undefined): Column<Row> {
   return { type: codec.type, encode: (rows) => encodeColumn(codec, rows, get) }
 }
 
-/** Stores canonical JSON as bytea, because its bytes are hashed and must not pass a server encoding. */
+/** Stores canonical JSON as bytea. Its bytes are hashed, so the server must not convert their encoding. */
 const utf8: Codec<string> = { ...text, type: bytea.type, oid: bytea.oid }
 
 const ENTRY_COLUMNS: Columns<EntryRow> = {
@@ -188,11 +190,11 @@ const ENTRY_COLUMNS: Columns<EntryRow> = {
   unseen_befores: column(int8, (e) => e.unseenBefore),
 }
 
-/** A row, with the position of its entry in the call, from 1. */
+/** A row, with the position of its entry in the call. Positions are counted from 1. */
 type RowOfItem<Row> = { readonly item: number; readonly row: Row }
 
 const MEMBER_CODECS = { agent: uuid, record: uuid, time: timestamptz, trace: text }
-/** The columns of signed members are in the order of the table of members. */
+/** The columns of signed members have the order of STORED_MEMBERS. */
 const RECORD_COLUMNS: Columns<RowOfItem<RecordRow>> = {
   record_items: column(int4, ({ item }) => item),
   record_ids: column(uuid, ({ row }) => row.recordId),
@@ -246,7 +248,7 @@ const DOCUMENT_COLUMNS: Columns<RowOfItem<DocumentRow>> = {
   document_contents: column(utf8, ({ row }) => row.content),
 }
 
-/** Arguments in the order of the SQL function. The last one, a MAC over all of them, is not listed. */
+/** Arguments in the order of the SQL function, without the last one, which is a MAC over all others. */
 export const ARGUMENTS: readonly { readonly name: string; readonly type: string }[] = [
   ENTRY_COLUMNS,
   RECORD_COLUMNS,
@@ -259,8 +261,8 @@ export const ARGUMENTS: readonly { readonly name: string; readonly type: string 
 /*
  * The call has one array for each column.
  *
- * One array of a composite type for each group of columns was rejected: the driver has no codec for composites, and
- * Postgres would build each row again before `unnest` splits it.
+ * An alternative was one array of a composite type for each group of columns. It was rejected: the driver has no codec
+ * for composites, and Postgres would build each row again before `unnest` splits it.
  */
 const APPEND_ENTRIES = {
   name: 'append_entries',
@@ -274,7 +276,8 @@ const APPEND_ENTRIES = {
  * Appends `entries` in one round trip and one transaction. Returns one answer for each entry, in the order of
  * `entries`.
  *
- * Throws ValueError before anything is sent. Throws pg's error if the call failed as a whole.
+ * Throws ValueError if a value cannot be encoded. In this case nothing was sent. Throws pg's error if the call failed
+ * as a whole.
  */
 export async function appendEntries(
   client: pg.ClientBase,
@@ -299,7 +302,9 @@ export async function appendEntries(
   })
 }
 
-/** Returns the item of the statement that an entry registers. It has the entry's author, time and ledger key. */
+/**
+ * Returns the call's item for the statement that an entry registers. It has the entry's author, time and ledger key.
+ */
 function statementItem(entry: EntryRow, envelope: Uint8Array): EntryRow {
   const { ledgerId, subjectId, actorId, keyId, kid, recordedAtMs } = entry
   return {

@@ -10,18 +10,19 @@ export type DueRelease = PieceInArchive & {
 }
 
 type DuePolicy = {
-  /** Minimum age of the piece's last entry. */
+  /** Minimum age in days of the piece's last entry. */
   readonly days: number
   readonly piecesOfLedger: number
   readonly limit: number
 }
 
 /**
- * Lists pieces whose content may leave Postgres: they are old enough, and the server will not need their content
- * soon.
+ * Lists pieces whose content may leave Postgres. They are old enough, and the server will not need their content soon:
  *
- * That means: every entry was verified, endpoints and peers have received all events, no erasure is waiting, and the
- * ledger has no fault and is in this database.
+ * - Every entry of the piece was verified.
+ * - Endpoints and peers have received all its events.
+ * - No erasure of its documents is waiting.
+ * - The ledger has no fault, is not closed as restored, and is in this database.
  */
 export async function listDueReleases(db: Db, policy: DuePolicy): Promise<DueRelease[]> {
   const { rows } = await db.query<DueRelease>(
@@ -58,9 +59,9 @@ export async function listDueReleases(db: Db, policy: DuePolicy): Promise<DueRel
 export type LeavingChunk = {
   readonly seq: number
   readonly chunk: number
-  /** SHA-256 of the chunk's content that was compared with the archive. */
+  /** SHA-256 of the content that was compared with the archive. */
   readonly before: Uint8Array
-  /** Metadata, which stays in Postgres (src/db/chunks/chunk-metadata.ts). */
+  /** Metadata of the chunk's records, which stays in Postgres (src/db/chunks/chunk-metadata.ts). */
   readonly metadata: Uint8Array | null
 }
 
@@ -70,8 +71,8 @@ export type LeavingEntry = { readonly seq: number; readonly leaf: Buffer; readon
 export type Released = { readonly chunks: number; readonly envelopes: number }
 
 /**
- * Removes contents and envelopes from Postgres. Returns how many were removed. A content that has changed since it
- * was compared stays.
+ * Removes contents and envelopes from Postgres. Returns how many were removed. Does not remove a content that has
+ * changed since it was compared.
  */
 export async function takeContentOut(
   db: Db,
@@ -83,7 +84,7 @@ export async function takeContentOut(
   }: {
     readonly chunks?: readonly LeavingChunk[]
     readonly entries?: readonly Pick<LeavingEntry, 'seq' | 'leaf'>[]
-    /** True if no other content of the piece will leave. */
+    /** True if this call removes the last content of the piece. */
     readonly isLast?: boolean
   },
 ): Promise<Released> {
@@ -104,7 +105,10 @@ export async function takeContentOut(
   return rows[0]!
 }
 
-/** Lists the piece's chunks whose content is still in Postgres, after position `after`, in order. */
+/**
+ * Lists the piece's chunks whose content is still in Postgres, in order. Begins after the chunk `after`, or with the
+ * piece's first chunk if `after` is null.
+ */
 export function listChunksOfPiece(
   db: Db,
   { ledgerId, from, end }: DueRelease,
@@ -114,7 +118,10 @@ export function listChunksOfPiece(
   return listChunksInPostgres(db, ledgerId, { ...(after ?? { seq: from, chunk: -1 }), end, limit })
 }
 
-/** Lists the piece's entries whose envelope is in Postgres and may leave, after seq `after`, in order. */
+/**
+ * Lists the piece's entries whose envelope is in Postgres and may leave Postgres, in order. Begins after the seq
+ * `after`.
+ */
 export async function listEnvelopesOfPiece(
   db: Db,
   { ledgerId, end }: DueRelease,
@@ -139,7 +146,7 @@ export async function readReleaseFigures(db: Db): Promise<{ readonly entries: nu
   return rows[0]!
 }
 
-/** Whether any ledger has content that is only in the archive. */
+/** Returns whether any ledger has content that is only in the archive. */
 export async function hasReleased(db: Db): Promise<boolean> {
   const { rows } = await db.query<{ has: boolean }>(
     `select exists (select from tallystick.archive_pieces where state <> 'kept') as has`,

@@ -7,19 +7,19 @@ import { IS_HERE } from './verified-size.ts'
 export type DueArchive = {
   readonly ledgerId: Uuid
   readonly from: number
-  /** SHA-256 of the newest seal. Null if `from` is 0, because nothing was archived yet. */
+  /** SHA-256 of the newest seal. null if `from` is 0, because nothing was archived yet. */
   readonly sealDigest: Buffer | null
 }
 
 type DuePolicy = {
-  /** Number of unarchived entries that makes a ledger due. */
+  /** Number of unarchived entries. A ledger with at least this number is due for archiving. */
   readonly entries: number
-  /** Age of the oldest unarchived entry that makes a ledger due. */
+  /** Age in seconds. A ledger is due for archiving when its oldest unarchived entry has this age. */
   readonly seconds: number
   readonly limit: number
 }
 
-/** SQL: ledgers with a checkpoint beyond their archive, joined with their first unarchived entry. */
+/** SQL that selects the ledgers with a checkpoint beyond their archive, joined with their first unarchived entry. */
 const BEHIND = `tallystick.chain_heads h
   cross join lateral (
     select size from tallystick.checkpoints c where c.ledger_id = h.ledger_id order by size desc limit 1
@@ -31,8 +31,8 @@ const BEHIND = `tallystick.chain_heads h
 /**
  * Lists ledgers that are due for archiving.
  *
- * Ledgers that are closed as restored, being moved or faulty are left out, because it is undecided with which entries
- * they continue, or in which database.
+ * Leaves out ledgers that are closed as restored or that have a fault, because it is undecided with which entries they
+ * continue. Leaves out ledgers that are being moved, because it is undecided in which database they continue.
  */
 export async function listDueArchives(db: Db, { entries, seconds, limit }: DuePolicy): Promise<DueArchive[]> {
   const { rows } = await db.query<DueArchive>(
@@ -95,8 +95,8 @@ export async function releaseArchive(db: Db, ledgerId: Uuid, by: Uuid): Promise<
 export type PieceObject = { readonly digest: Uint8Array; readonly bytes: number }
 
 /**
- * Entries from `from` to before `end`, and the objects that contain them. `documents` is null if no entry has a
- * document.
+ * A piece with the entries from `from` to before `end`, and its objects in the archive. `documents` is null if no entry
+ * has a document.
  */
 export type PieceObjects = {
   readonly from: number
@@ -112,8 +112,8 @@ export type ArchivePosition = {
 }
 
 /**
- * Advances the ledger's archive from `from` to `size` and stores the pieces in between. Returns false if the archive
- * does not end at `from`.
+ * Advances the ledger's archive from `from` to `size` and stores its new pieces. Returns false if the archive does not
+ * end at `from`.
  */
 export async function advanceArchive(
   db: Db,
@@ -143,8 +143,8 @@ export async function advanceArchive(
 }
 
 /**
- * Stores `sealed` as the secrets of the piece that begins at `from`, unless the piece has secrets already. Returns
- * the stored secrets.
+ * Stores `sealed` as the sealed secrets of the piece that begins at `from`, unless the piece has secrets already.
+ * Returns the stored secrets.
  */
 export async function getOrStoreArchiveKeys(
   db: Db,
@@ -166,8 +166,8 @@ export async function getOrStoreArchiveKeys(
 export type ArchiveKeyRow = { readonly fromSeq: number; readonly sealed: Buffer }
 
 /**
- * Returns the secrets of all pieces that may contain one of these entries. Locks them until the end of the
- * transaction.
+ * Returns the sealed secrets of all pieces that may contain one of the entries `seqs`. Locks them until the end of the
+ * transaction. `entriesMax` is the maximum number of entries in a piece.
  */
 export async function lockArchiveKeys(
   client: pg.ClientBase,
@@ -188,8 +188,8 @@ export async function lockArchiveKeys(
 }
 
 /**
- * Replaces the sealed secrets of a piece. Throws if the row did not change, which happens if the ledger is being
- * moved: the trigger refuse_while_moving then skips its rows.
+ * Replaces the sealed secrets of a piece. Throws if the row did not change. This happens if the ledger is being moved,
+ * because the trigger refuse_while_moving then prevents the change.
  */
 export async function replaceArchiveKeys(
   client: pg.ClientBase,
@@ -206,8 +206,8 @@ export async function replaceArchiveKeys(
 export type ArchiveKeyPosition = { readonly ledgerId: Uuid; readonly fromSeq: number }
 
 /**
- * Lists secrets of one ledger, or of all ledgers if `ledgerId` is null. They are in order, at most `limit` after
- * `after`.
+ * Lists the sealed secrets of one ledger, or of all ledgers if `ledgerId` is null. Returns at most `limit` rows in
+ * order, beginning after the row `after`.
  */
 export async function listArchiveKeys(
   db: Db,
@@ -224,10 +224,15 @@ export async function listArchiveKeys(
   return rows
 }
 
-/** Limits of one seal. If the next checkpoint lies beyond a limit, it is sealed alone. */
+/**
+ * Maximum number of entries and of records that one seal adds. If even the next checkpoint exceeds a limit, the seal
+ * ends at that checkpoint.
+ */
 export type SealBounds = { readonly entries: number; readonly records: number }
 
-/** Returns the size of the checkpoint at which the next prefix ends; null: there is no checkpoint beyond `from`. */
+/**
+ * Returns the size of the checkpoint at which the next seal ends. Returns null if there is no checkpoint beyond `from`.
+ */
 export async function findSealSize(
   db: Db,
   ledgerId: Uuid,
@@ -255,7 +260,7 @@ export type SignedErasureRow = {
   readonly seq: number
 }
 
-/** Lists the erasures ordered by entries from `from` to before `end`. */
+/** Lists the erasures that were requested by the entries from `from` to before `end`. */
 export async function listErasuresOf(
   db: Db,
   ledgerId: Uuid,
@@ -270,7 +275,9 @@ export async function listErasuresOf(
   return rows
 }
 
-/** Lists erasures of archived documents whose erasing entries are not archived yet, in order. */
+/**
+ * Lists erasures of archived documents whose erasing entries are not in the archive yet, in the order of these entries.
+ */
 export async function listUnarchivedErasures(
   db: Db,
   ledgerId: Uuid,

@@ -6,13 +6,13 @@ import { asBase64, PACKED_TYPES } from '../connect/packed-bytes.ts'
 import { IS_HERE } from './verified-size.ts'
 
 /**
- * Maximum number of cosignature lines in a note. The note itself may have 4,096 characters, and each line at most
- * 512.
+ * Maximum number of cosignature lines that are added to a note. The note itself may have 4,096 characters, and each
+ * line 512 characters.
  */
 const LINES_MAX = 16
 
 /**
- * SQL: the note of `checkpoints c`, followed by the cosignatures that were added later.
+ * SQL for the note of `checkpoints c`, followed by the cosignatures that were added later.
  *
  * Cosignatures of witnesses that the operator has named come first, so that many peers cannot displace them.
  */
@@ -85,7 +85,8 @@ export async function findRoot(db: Db, ledgerId: Uuid, size: number): Promise<Bu
  * Lists at most `limit` ledgers whose chain is longer than their stored tree and whose newest checkpoint is at least
  * `ageMs` old.
  *
- * Ledgers that are closed as restored are left out, because it is undecided with which entries they continue.
+ * Leaves out ledgers that are closed as restored, because it is undecided with which entries they continue. Leaves out
+ * faulty ledgers, ledgers that were moved or are being moved, and the ledgers in `except`.
  */
 export async function listLedgersAhead(
   db: Db,
@@ -115,8 +116,8 @@ export async function listLedgersAhead(
 }
 
 /**
- * Returns the age of the oldest entry that no checkpoint covers, over all ledgers; 0 if checkpoints cover all
- * entries.
+ * Returns the age in seconds of the oldest entry of any ledger that no checkpoint covers. Returns 0 if checkpoints
+ * cover all entries.
  */
 export async function readCheckpointLagSeconds(db: Db): Promise<number> {
   const { rows } = await db.query<{ seconds: number }>(
@@ -174,7 +175,7 @@ export async function readLeaves(db: Db, ledgerId: Uuid, from: number, end: numb
   return leaves
 }
 
-/** Returns the chain hash after the entry at `seq`; null: the entry does not exist. */
+/** Returns the chain hash after the entry at `seq`, or null if the entry does not exist. */
 export async function findChain(db: Db, ledgerId: Uuid, seq: number): Promise<Buffer | null> {
   const { rows } = await db.query<{ chain: Buffer }>(
     'select chain from tallystick.entries where ledger_id = $1 and seq = $2',
@@ -185,7 +186,7 @@ export async function findChain(db: Db, ledgerId: Uuid, seq: number): Promise<Bu
 
 export type TileGrowth = { readonly level: number; readonly index: number; readonly hashes: Buffer }
 
-/** Stores the frontier of the tree at `size` and appends `growths` to their tiles. */
+/** Stores the frontier of the tree, and appends the hashes of `growths` to their tiles. */
 export async function storeTree(
   client: pg.ClientBase,
   ledgerId: Uuid,

@@ -7,14 +7,14 @@ import { type SignedColumns, toSignedLine } from './signed-entries.ts'
 /** Size of a chain, and its hash (32 bytes) at that size. */
 export type Head = { readonly size: number; readonly chain: Uint8Array }
 
-/** A ledger that does not continue a state of it that was known before. */
+/** A state that the ledger is known to have had, but that its present chain does not continue. */
 export type ContradictionRow = {
   readonly index: number
-  /** Present state of the ledger; null: the ledger no longer exists. */
+  /** Present state of the ledger. null if the ledger no longer exists. */
   readonly current: { readonly size: number; readonly closed: string | null } | null
   /**
-   * The entry that supposedly acknowledges this contradiction, and the chain hash before that entry; null: no entry
-   * does.
+   * The entry that is stored as acknowledgement of this contradiction, and the chain hash before that entry. null if
+   * there is no such entry. The caller must verify the entry.
    */
   readonly restored: {
     readonly seq: number
@@ -32,8 +32,8 @@ type ContradictionColumns = {
 } & (SignedColumns | Record<keyof SignedColumns, null>)
 
 /**
- * Returns those known states whose chain hash the ledger does not have at that size. Takes one look-up by primary key
- * for each state.
+ * Returns those of the known states whose chain hash differs from the ledger's chain hash at the same size. Takes one
+ * look-up by primary key for each state.
  */
 export async function listContradictionRows(
   db: Db,
@@ -79,14 +79,17 @@ export async function listContradictionRows(
   }))
 }
 
-/** `refusedSeq`: seq of an entry that claims to acknowledge the contradiction but does not. */
+/**
+ * A state that the ledger is known to have had. `refusedSeq` is the seq of an entry that is stored as acknowledgement
+ * of the lost state, but does not acknowledge it. null if there is no such entry.
+ */
 type KnownHead = Head & { readonly ledgerId: Uuid; readonly refusedSeq: number | null }
 
 /**
- * Closes the ledgers to appends. Returns the ids of the ledgers that this call has closed. Called by the worker only.
+ * Closes the ledgers to appends. Returns the ids of the ledgers that this call has closed. Only the worker calls it.
  *
- * Skips a ledger that contains the known state after all, is closed already, or whose contradiction was acknowledged
- * meanwhile.
+ * Skips a ledger that contains the known state or is closed already. Skips also a ledger whose contradiction was
+ * acknowledged meanwhile.
  */
 export async function closeRestoredLedgers(db: Db, known: readonly KnownHead[]): Promise<Uuid[]> {
   const { rows } = await db.query<{ closed: Uuid[] }>(
@@ -102,18 +105,20 @@ export async function closeRestoredLedgers(db: Db, known: readonly KnownHead[]):
 }
 
 /**
- * The state that was known when a ledger was closed, and the state that was found instead. The found state ends at
- * the present, or at the entry that reopened the ledger.
+ * The state that was known when a ledger was closed, and the state that was found instead. The found state is the
+ * present state, or the state before the entry that reopened the ledger.
  */
 export type Closure = {
   readonly known: Head
   readonly found: Head
   readonly closedAt: Date
-  /** The entry that reopened the ledger; null while it is closed. */
+  /** The entry that reopened the ledger. null while the ledger is closed. */
   readonly entry: { readonly seq: number; readonly leaf: Uint8Array; readonly chain: Uint8Array } | null
 }
 
-/** Returns the ledger's open closure, or else its last one; null: the ledger was never closed. */
+/**
+ * Returns the ledger's open closure. If none is open, returns its last closure, or null if the ledger was never closed.
+ */
 export async function findClosure(db: Db, ledgerId: Uuid): Promise<Closure | null> {
   const { rows } = await db.query<{
     knownSize: number

@@ -4,12 +4,12 @@ import { COSIGNATURES_READ_MAX } from '../limits.ts'
 import { COSIGNED_NOTE } from './checkpoints.ts'
 
 /**
- * A ledger's newest checkpoint, and the largest size that one witness has cosigned (0: the witness has cosigned
- * nothing).
+ * A ledger's newest checkpoint, and the largest size that one witness has cosigned. This size is 0 if the witness has
+ * cosigned nothing.
  */
 export type ToCosign = { readonly size: number; readonly note: string; readonly cosignedSize: number }
 
-/** Returns what the witness has to cosign; null: the ledger has no checkpoint. */
+/** Returns the checkpoint that the witness has to cosign, or null if the ledger has no checkpoint. */
 export async function findToCosign(db: Db, ledgerId: Uuid, witnessKid: Uint8Array): Promise<ToCosign | null> {
   const { rows } = await db.query<ToCosign>({
     name: 'find_to_cosign',
@@ -45,8 +45,8 @@ export async function listUncosigned(
 }
 
 /**
- * Stores a verified cosignature `line`. If two workers store one for the same checkpoint and witness, the first one
- * stays. `peerId` is null for a witness that the operator has named.
+ * Stores a verified cosignature `line`. If two workers store a cosignature of the same witness for the same checkpoint,
+ * the first one stays. `peerId` is null for a witness that the operator has named.
  */
 export async function insertCosignature(
   db: Db,
@@ -68,8 +68,8 @@ type Cosignature = {
 }
 
 /**
- * Returns the note of the newest checkpoint with at least `cosignaturesMin` cosignatures; null: none of the newest
- * checkpoints has that many.
+ * Returns the note of the newest checkpoint with at least `cosignaturesMin` cosignatures. Returns null if the newest
+ * COSIGNATURES_READ_MAX cosignatures contain no such checkpoint.
  */
 export async function findCosignedCheckpoint(
   db: Db,

@@ -2,10 +2,10 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { EntryKind, StepKind } from '../../proof/statement/kinds.ts'
 
 /*
- * Details of an entry beyond its own row, by kind. They are JSON that append_details, append_federation and
- * append_received store (migrations/functions).
+ * Details of an entry that are stored outside its own row. The type depends on the entry's kind. append_details,
+ * append_federation and append_received (migrations/functions) store these details, which they get as JSON.
  *
- * Ids are in Postgres' form of uuids, hashes in lower-case hex.
+ * Ids have Postgres' form of uuids. Hashes are in lower-case hex.
  */
 
 export type AdministrativeDetails = {
@@ -34,15 +34,15 @@ export type AdministrativeDetails = {
     readonly scopes: readonly string[]
     readonly secretHash: string
     readonly mac: string
-    /** Time in ISO 8601; null: the key does not expire. */
+    /** Time in ISO 8601. null if the key does not expire. */
     readonly expiresAt: string | null
   }
   'key-revoked': NoDetail
   /** `definition` is canonical JSON. */
   'type-registered': { readonly name: string; readonly gated: boolean; readonly definition: string }
   /**
-   * `type` and `agents` describe a record that has no row of its own. `rule` is the retention rule by which the
-   * server erased the document; null: somebody requested the erasure.
+   * `type` and `agents` describe a record that has no row of its own. `rule` is the retention rule by which the server
+   * erased the document. null if somebody requested the erasure.
    */
   'payload-erased': {
     readonly document: string
@@ -60,7 +60,7 @@ export type AdministrativeDetails = {
   'subject-erased': NoDetail
   'export-made': NoDetail
   'peer-added': {
-    /** Canonical JSON of the invited side's identity. */
+    /** Identity of the invited side as canonical JSON. */
     readonly invited: string
     readonly remoteLedgerId: Uuid
     readonly remoteUrl: string
@@ -90,7 +90,7 @@ export type AdministrativeDetails = {
   }
 }
 
-/** Selects records for a rule or a hold. A member that is null does not narrow the selection. */
+/** Selects records for a rule or a hold. A member that is null selects all values. */
 export type Selector = { readonly type: string | null; readonly agentId: Uuid | null }
 
 type NoDetail = Readonly<Record<string, never>>
@@ -116,12 +116,15 @@ export type ReceivedConsequences = {
     readonly subject: string
     readonly digest: string
     readonly salt: string
-    /** Canonical JSON, as is `references`. */
+    /** `content` and `references` are canonical JSON. */
     readonly content: string
     readonly references: string | null
   }
   readonly type?: { readonly peerId: Uuid; readonly name: string; readonly definition: string }
-  /** State of the record after the entry. `standing` is the JSON of GatedRecord (src/proof/ledger/gated-record.ts). */
+  /**
+   * State of the record after the entry. The inner `standing` is the JSON of GatedRecord
+   * (src/proof/ledger/gated-record.ts).
+   */
   readonly standing?: {
     readonly peerId: Uuid
     readonly recordId: Uuid
@@ -142,8 +145,8 @@ export type ReceivedConsequences = {
 }
 
 /**
- * Details of gated records' steps. `performer` is the remote agent, `led_…/agt_…`, that is the performer after the
- * step.
+ * Details of steps of gated records. `performer` is the performer after the step if it is a remote agent,
+ * `led_…/agt_…`.
  */
 export type StepDetail = {
   readonly share?: readonly ShareDetail[]
@@ -158,7 +161,9 @@ type OfferDetail = {
   readonly agentId: Uuid
 }
 
-/** Details by kind. `undefined` means that an entry of this kind may have no detail. */
+/**
+ * Maps each kind of entry to the type of its details. `undefined` means that an entry of this kind may have no details.
+ */
 export type EntryDetails = AdministrativeDetails & {
   readonly [Kind in StepKind | 'record-created']: StepDetail | undefined
 } & {

@@ -10,10 +10,7 @@ type PublishedKey = {
   readonly compromisedAt: string | null
 }
 
-/**
- * Returns the keys that sign envelopes, oldest first. They are the content of the keys document
- * (docs/formats/export.md).
- */
+/** Returns the keys that sign envelopes, oldest first. The keys document contains them (docs/formats/export.md). */
 export async function listEnvelopeKeys(db: Db): Promise<PublishedKey[]> {
   const { rows } = await db.query<{
     kid: Buffer

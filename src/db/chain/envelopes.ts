@@ -38,7 +38,10 @@ export async function fillEnvelopes<T extends EntryColumns>(
   return filled
 }
 
-/** Returns the rows of a query for the ledger's entries, with their envelopes. Throws as fillEnvelopes does. */
+/**
+ * Runs a query for entries of the ledger, and returns its rows with their envelopes. Throws the errors of
+ * fillEnvelopes.
+ */
 export async function queryEntries<
   T extends { readonly seq: number; readonly leaf: Buffer; envelope: Buffer },
 >(db: Db, ledgerId: Uuid, query: pg.QueryConfig): Promise<T[]> {
@@ -47,8 +50,8 @@ export async function queryEntries<
 }
 
 /**
- * Yields the same rows with their envelopes, in order. Reads the envelopes of `atATime` rows together. Throws as
- * fillEnvelopes does.
+ * Yields the same rows with their envelopes, in order. Reads the envelopes of `atATime` rows together. Throws the
+ * errors of fillEnvelopes.
  */
 export async function* streamEnvelopes<
   T extends { readonly seq: number; readonly leaf: Buffer; envelope: Buffer },
@@ -64,8 +67,8 @@ export async function* streamEnvelopes<
 }
 
 /**
- * Returns a function to be called with one row after another. It returns true while the envelopes of all rows so far
- * are in at most `max` archive bundles.
+ * Returns a function that the caller calls with one row after another. It returns true while all rows so far need at
+ * most `max` bundles of the archive for their envelopes.
  */
 export function limitBundles(max: number): (row: Pick<EntryColumns, 'seq' | 'envelope'>) => boolean {
   const bundles = new Set<number>()
@@ -78,9 +81,8 @@ export function limitBundles(max: number): (row: Pick<EntryColumns, 'seq' | 'env
 type OfBundle<T> = { readonly rows: readonly T[]; readonly wanted: EnvelopesInArchive }
 
 /**
- * Groups rows by the bundle that contains their envelopes, in an archive of `size` entries.
- *
- * The newest bundle may be partial. Throws ProofError if a row lies beyond the archive.
+ * Groups rows by the bundle that contains their envelopes. The archive has `size` entries, so its newest bundle may be
+ * partial. Throws ProofError if a row lies beyond the archive.
  */
 export function bundlesOf<T extends Pick<EntryColumns, 'seq' | 'leaf'>>(
   ledgerId: Uuid,
@@ -108,7 +110,7 @@ export function bundlesOf<T extends Pick<EntryColumns, 'seq' | 'leaf'>>(
   }))
 }
 
-/** Returns the number of archived entries. Reads it from the table of pieces, because servers may read that table. */
+/** Returns the number of archived entries. Reads the table of pieces, because the API's login may read that table. */
 async function findArchivedSize(db: Db, ledgerId: Uuid): Promise<number> {
   const { rows } = await db.query<{ size: number }>({
     name: 'find_archived_size',

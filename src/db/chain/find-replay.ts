@@ -2,8 +2,8 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 
 /**
- * Returns the seq of the first outcome of a request with this idempotency key; `conflict`: the key was used for a
- * different request; null: the key is new.
+ * Returns the seq of the entry that the first request with this idempotency key made. Returns `conflict` if the key was
+ * used for a different request, or null if the key is new.
  */
 export async function findReplay(
   pool: Db,

@@ -3,23 +3,29 @@ import type { Db } from '../connect/client.ts'
 
 export type LedgerState = { readonly ledgerId: Uuid; readonly size: number }
 
-/** Size of a ledger as read from the primary at one moment. */
+/** State of a ledger, read from the primary at one moment. */
 export type LedgerEnd = {
-  /** Number of entries; 0: the ledger does not exist. */
+  /** Number of entries. 0 if the ledger does not exist. */
   readonly size: number
   /**
-   * Size of the ledger right after its newest erasure; 0: nothing was erased. A server that shows a smaller size may
-   * show an erased document.
+   * Size of the ledger right after its newest erasure. 0 if nothing was erased. A server that reads a smaller ledger
+   * may show an erased document.
    */
   readonly erasedBelow: number
-  /** Chain hash (32 bytes) of the requested state; null: the ledger is shorter, or the state has size 0. */
+  /**
+   * Chain hash (32 bytes) of the requested state. null if the ledger is shorter than the requested state, or if the
+   * requested size is 0.
+   */
   readonly chain: Buffer | null
-  /** Length of the server's log at that moment, in bytes. Everything visible lies within these bytes. */
+  /**
+   * Length of the primary's write-ahead log in bytes, read at the same moment as the state. A standby that has replayed
+   * these bytes shows at least this state.
+   */
   readonly walBytes: number
 }
 
 /**
- * Returns the end of each state's ledger, in the order of `states`, in one query. Must run on the primary, because a
+ * Returns the end of each ledger in `states`, in the same order, in one query. Must run on the primary, because a
  * standby writes no log.
  */
 export async function readLedgerEnds(db: Db, states: readonly LedgerState[]): Promise<LedgerEnd[]> {

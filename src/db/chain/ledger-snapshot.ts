@@ -5,15 +5,13 @@ import type { DatabaseOrUrl } from '../connect/connection.ts'
 import { PACKED_TYPES } from '../connect/packed-bytes.ts'
 
 /*
- * Reads a whole ledger as it is at one moment, table by table. Each table is in the order of the entries that explain
- * its rows.
- *
- * An audit compares the rows with the statements. The rows come by cursor, because a table may be larger than the
- * memory.
+ * Reads a whole ledger as it is at one moment, table by table. The rows of each table come in the order of the entries
+ * to which they belong. An audit compares the rows with the statements. The rows are fetched by a cursor, because a
+ * table may be larger than the memory.
  */
 
 const ROWS_PER_FETCH = 1_000
-/** Rows per fetch for tables in which a row may have megabytes. */
+/** Maximum number of rows per fetch for tables in which a row may have megabytes. */
 export const LARGE_ROWS_PER_FETCH = 16
 
 export type LedgerSnapshot = {
@@ -30,7 +28,7 @@ export async function openSnapshot(database: DatabaseOrUrl): Promise<LedgerSnaps
   const client = await openClient(database, { application_name: 'tallystick verify' })
   try {
     await client.query('begin isolation level repeatable read read only')
-    // Without this, a wrong estimate would make Postgres scan whole tables for one ledger among many.
+    // Without these settings, a wrong estimate would make Postgres scan whole tables for one ledger among many.
     await client.query("select set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)")
   } catch (error) {
     await client.end()
@@ -44,7 +42,7 @@ export type SeqRange = { readonly from: number; readonly end: number }
 
 type StreamOptions = { readonly range?: SeqRange | null; readonly rowsPerFetch?: number }
 
-/** Yields the rows of `text` in the query's order. `text` may use $1, the ledger's uuid. */
+/** Runs the query `text` and yields its rows in order. `text` may use $1, the ledger's uuid. */
 export async function* streamRows<T extends pg.QueryResultRow>(
   client: pg.ClientBase,
   name: string,
@@ -66,9 +64,9 @@ export async function* streamRows<T extends pg.QueryResultRow>(
 }
 
 /**
- * Yields the same rows as streamRows, for a short range of a table with at most a few rows for each entry.
+ * Yields the same rows as streamRows. It is for a short range of a table with at most a few rows for each entry.
  *
- * It takes one round trip instead of three and is planned once in a session. This matters because the verification of
+ * It takes one round trip instead of three, and is planned once in a session. This matters because the verification of
  * many slowly growing ledgers spends most of its time on reading.
  */
 export async function* readRows<T extends pg.QueryResultRow>(
@@ -111,14 +109,14 @@ export async function listFilled(
 }
 
 /**
- * Restricts a query to rows with seq from $2 to before $3. Postgres applies the conditions in the index scan, and the
- * order of the rows stays.
+ * Restricts a query to rows with seq from $2 to before $3. Postgres applies the conditions in the index scan and keeps
+ * the order of the rows.
  */
 function ranged(text: string): string {
   return `select * from (${text}) ranged where seq >= $2 and seq < $3`
 }
 
-/** Returns the ids of all ledgers in the tables of ledgers and of chain heads. */
+/** Returns the ids of all ledgers that have a row in the table of ledgers or in the table of chain heads. */
 export async function listLedgerIds(client: pg.ClientBase): Promise<Uuid[]> {
   const { rows } = await client.query<{ id: Uuid }>(
     `select ledger_id as id from tallystick.chain_heads

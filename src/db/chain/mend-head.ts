@@ -2,12 +2,12 @@ import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 
 /**
- * Moves a chain's head to its newest entry, and adds and removes the rows of waiting work as the step triggers would
- * have. Needed after entries were written while triggers were off.
+ * Repairs a ledger after entries were written while triggers were off. Moves the chain's head to the newest entry. Adds
+ * and removes rows of work that waits for the worker, as the triggers would have done.
  *
- * Runs as the owner in the caller's transaction. The caller MUST verify the whole ledger before it commits. Returns
- * the size before and after, and the number of rows of waiting work that were added or removed; null: the ledger does
- * not exist.
+ * Must run in a transaction of the database's owner. The caller MUST verify the whole ledger before it commits. Returns
+ * the size before and after, and the number of rows of waiting work that were added or removed. Returns null if the
+ * ledger does not exist.
  */
 export async function mendHead(
   client: pg.ClientBase,
@@ -31,10 +31,10 @@ export async function mendHead(
 }
 
 /**
- * Adds missing rows of work that waits for the worker, and removes outdated ones. Returns the number of added and
- * removed rows. `ledgerId` null: of all ledgers.
+ * Adds missing rows of work that waits for the worker, and removes outdated rows. Returns the number of added and
+ * removed rows. If `ledgerId` is null, does this for all ledgers.
  *
- * The caller must have locked the heads or gated_records, so that no step is taken at the same time.
+ * The caller must have locked `chain_heads` or `gated_records`, so that no step is taken at the same time.
  */
 export async function makeFollowingRows(client: pg.ClientBase, ledgerId: Uuid | null): Promise<number> {
   let rows = 0
@@ -43,7 +43,7 @@ export async function makeFollowingRows(client: pg.ClientBase, ledgerId: Uuid | 
 }
 
 /**
- * SQL that makes the rows that gated_records_begin and gated_records_change maintain
+ * SQL that adds and removes the rows which gated_records_begin and gated_records_change usually maintain
  * (migrations/functions/guards.sql).
  */
 const FOLLOWING_ROWS = [

@@ -27,13 +27,13 @@ export type EntryRowRead = {
   leaf: Buffer
   chain: Buffer
   envelope: Buffer
-  /** Key of the agent that signed the entry itself; null: the server signed it. */
+  /** Key of the agent that signed the entry itself. null if the server signed the entry. */
   signer: LineSigner | null
 }
 
 /**
- * SQL: the signing key of the entry with this alias; null: the server signed it. Uses a `case`, because most entries
- * are signed by the server and need no look-up.
+ * Returns SQL for the key of the agent that signed an entry. `entry` is the SQL alias of the entry. The SQL gives null
+ * if the server signed the entry. It uses a `case`, because the server signs most entries, which then need no look-up.
  */
 export const signerOf = (entry: string) => `case when ${entry}.signer_kid is not null then (
     select json_build_object('alg', k.alg, 'spki', translate(encode(k.spki, 'base64'), E'\\n', ''))
@@ -50,7 +50,7 @@ export type EntryRecordRow = {
   payloadErasedSeq: number | null
 }
 
-/** Returns the number of entries; null: the ledger does not exist. */
+/** Returns the number of entries, or null if the ledger does not exist. */
 export async function findSize(db: Db, ledgerId: Uuid): Promise<number | null> {
   const { rows } = await db.query<{ size: number }>(
     'select size from tallystick.chain_heads where ledger_id = $1',
@@ -59,7 +59,7 @@ export async function findSize(db: Db, ledgerId: Uuid): Promise<number | null> {
   return rows[0] ? rows[0].size : null
 }
 
-/** Returns the id of the subject of the entry at `seq`; null: the entry has no subject or does not exist. */
+/** Returns the id of the subject of the entry at `seq`. Returns null if the entry has no subject or does not exist. */
 export async function findSubject(db: Db, ledgerId: Uuid, seq: number): Promise<Uuid | null> {
   const { rows } = await db.query<{ subjectId: Uuid | null }>(
     'select subject_id from tallystick.entries where ledger_id = $1 and seq = $2',
@@ -81,7 +81,7 @@ export async function readEnvelopes(db: Db, ledgerId: Uuid, from: number, end: n
   return entries.map(({ envelope }) => envelope)
 }
 
-/** A document of a gated record. The entry `seq` of a step contains the document's digest. */
+/** A document of a step of a gated record. The step's entry `seq` contains the document's digest. */
 export type EntryDocumentRow = {
   seq: number
   document: DocumentName
@@ -99,8 +99,8 @@ export type EntryRead = {
   readonly entry: EntryRowRead
   readonly records: EntryRecordRow[]
   /**
-   * Records of a batch; null for other entries. They come chunk by chunk, because a full batch may have megabytes.
-   * They MUST be consumed before the next entry.
+   * Records of a batch. null for other entries. The records come chunk by chunk, because a full batch may have
+   * megabytes. They MUST be consumed before the next entry.
    */
   readonly items: AsyncIterable<BatchRecord[]> | null
   readonly documents: EntryDocumentRow[]
@@ -108,8 +108,8 @@ export type EntryRead = {
 }
 
 /**
- * Yields the entries from `from` to before `end`, in order. Each comes with its records, its other documents and the
- * envelope that it received.
+ * Yields the entries from `from` to before `end`, in order. Each comes with its records, its other documents, and the
+ * envelope of another ledger that it received.
  *
  * Uses many short queries of bounded size, so that a slow client occupies neither a snapshot nor much memory. This is
  * safe because entries never change between queries.
@@ -155,10 +155,13 @@ type ReadAheadOptions<T> = {
   readonly text: string
   readonly seqOf: (row: T) => number
   readonly limitMax: number
-  /** Returns the parameters of a query for at most `limit` rows after `last`; null: from the first row. */
+  /**
+   * Returns the parameters of a query for at most `limit` rows after `last`. If `last` is null, the query begins with
+   * the first row.
+   */
   readonly valuesAfter: (last: T | null, limit: number) => unknown[]
   readonly types?: pg.CustomTypesConfig
-  /** Runs a query and returns its rows. Without this function the rows are used as Postgres returns them. */
+  /** Runs a query and returns its rows. If absent, the rows are used as Postgres returns them. */
   readonly read?: (query: pg.QueryConfig) => Promise<T[]>
 }
 
@@ -174,7 +177,7 @@ function readAhead<T extends pg.QueryResultRow>(
 
 class RowsByEntry<T> {
   readonly #seqOf: (row: T) => number
-  /** Returns at most `limit` rows after `last` (null: from the first row). An empty list means the end. */
+  /** Returns at most `limit` rows after `last`, or the first rows if `last` is null. An empty list means the end. */
   readonly #readAfter: (last: T | null, limit: number) => Promise<T[]>
   readonly #limitMax: number
   #limit: number
@@ -199,7 +202,7 @@ class RowsByEntry<T> {
     while (await this.#readMore())
   }
 
-  /** Returns the rows of the entry at `seq`. Each call needs a larger `seq` than the previous one. */
+  /** Returns the rows of the entry at `seq`. Each call must have a larger `seq` than the previous call. */
   async take(seq: number): Promise<T[]> {
     const taken: T[] = []
     do this.#takeRead(seq, taken)
@@ -228,8 +231,8 @@ class RowsByEntry<T> {
   async #readMore(): Promise<boolean> {
     if (this.#exhausted) return false
     this.#rows = await this.#readAfter(this.#last, this.#limit)
-    // If rows are long, a query returns fewer than requested. The next query then requests at most twice as many as
-    // fitted.
+    // If rows are long, the limit in bytes makes a query return fewer rows than requested. The next query then requests
+    // at most twice as many rows as were returned.
     this.#limit = Math.min(this.#limitMax, 2 * this.#rows.length)
     this.#at = 0
     this.#exhausted = this.#rows.length === 0
@@ -242,7 +245,7 @@ type Paged = {
   readonly table: string
   /** Columns that order the rows. The first column is the entry's seq. */
   readonly order: readonly [seq: string, ...string[]]
-  /** Condition that skips those rows of the entry at $2 that were already read. */
+  /** SQL condition that skips the rows of the entry at $2 that were already read. */
   readonly beyond?: string
   readonly bytes: string
   readonly columns: string
@@ -250,7 +253,8 @@ type Paged = {
 }
 
 /**
- * SQL: rows of ledger $1 from entry $2 to before $3. Returns at most $4 rows and $5 bytes, but at least one row.
+ * Returns SQL for rows of ledger $1, from entry $2 to before entry $3. The query returns at most $4 rows and $5 bytes,
+ * but at least one row.
  *
  * The limit in bytes is needed because 2,000 documents of 64 KiB would be 128 MiB at once. Postgres knows the lengths
  * without reading values that are stored out of line.
@@ -271,7 +275,10 @@ function pageText({ table, order, beyond = 'true', bytes, columns, joins = '' }:
     order by ${order.map((column) => `c.${column}`)}`
 }
 
-/** Returns a function that makes the parameters of a page. For tables with at most one row for each entry. */
+/**
+ * Returns a function that makes the parameters of a query for a page. It is for tables with at most one row for each
+ * entry.
+ */
 function valuesAfter(ledgerId: Uuid, from: number, end: number) {
   return (last: number | undefined, limit: number) => [
     ledgerId,
@@ -292,7 +299,7 @@ function readRows(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntr
     text: pageText({
       table: 'entries',
       order: ['seq'],
-      // A released envelope counts as 0 bytes, because STREAM_ENTRIES_PER_QUERY rows without envelopes are few bytes.
+      // An envelope that is only in the archive counts as 0 bytes here, because its row is short.
       bytes: 'coalesce(length(envelope), 0)',
       columns: `c.seq, c.kind, c.recorded_at, c.leaf, c.chain, c.envelope, ${signerOf('c')} as signer`,
     }),
@@ -301,8 +308,8 @@ function readRows(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntr
 }
 
 /**
- * Reads records with rows of their own. A document that an entry has erased is skipped, although its content may
- * still be stored for a moment.
+ * Reads records with rows of their own. Skips a document that an entry has erased, although its content may still be
+ * stored for a moment.
  */
 function readRecords(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntry<EntryRecordRow> {
   const values = valuesAfter(ledgerId, from, end)
@@ -357,7 +364,7 @@ function readChunks(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEn
   })
 }
 
-/** Reads documents of steps. Erased documents are skipped as in readRecords. */
+/** Reads documents of steps. Skips erased documents like readRecords. */
 function readDocuments(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntry<EntryDocumentRow> {
   const values = valuesAfter(ledgerId, from, end)
   return readAhead(db, {
@@ -382,7 +389,7 @@ function readDocuments(db: Db, ledgerId: Uuid, from: number, end: number): RowsB
 }
 
 /**
- * Reads received entries in advance and not once for each entry. If no entry received anything, one index access is
+ * Reads received entries ahead, with one query for many entries. If no entry received anything, one index access is
  * enough for ten million entries.
  */
 function readReceived(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntry<EntryReceivedRow> {

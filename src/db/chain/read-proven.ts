@@ -5,7 +5,6 @@ import type { Db } from '../connect/client.ts'
 import { queryEntries } from './envelopes.ts'
 import { type EntryRowRead, signerOf } from './read-entries.ts'
 
-/** Returns the entry at `seq`; null: the entry does not exist. */
 export async function findEntry(pool: Db, ledgerId: Uuid, seq: number): Promise<EntryRowRead | null> {
   const [entry] = await queryEntries<EntryRowRead>(pool, ledgerId, {
     name: 'find_entry',
@@ -24,8 +23,8 @@ type RecordEntryRow = EntryRowRead & {
 }
 
 /**
- * Returns the record's entry at `seq`, or, if `seq` is null, its first entry, which contains the payload's digest.
- * Returns null if the record has no such entry.
+ * Returns the record's entry at `seq`. If `seq` is null, returns the record's first entry, which contains the payload's
+ * digest. Returns null if the record has no such entry.
  */
 export async function findEntryOfRecord(
   pool: Db,

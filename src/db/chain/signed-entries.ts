@@ -7,7 +7,7 @@ import type { Db } from '../connect/client.ts'
 import { listEnvelopeKeys } from './envelope-keys.ts'
 
 /*
- * Reads single entries as the basis of a decision. Callers must verify each entry first (`verifySignedEntry`),
+ * Reads single entries for decisions that depend on them. Callers must verify each entry first (`verifySignedEntry`),
  * because the columns of its row are not signed.
  */
 
@@ -28,8 +28,8 @@ export function loadKeysFrom(db: Db) {
 }
 
 /**
- * Returns the entry that registered an agent's signing key in the ledger; null: no entry did. `kid` is lower-case
- * hex.
+ * Returns the entry that registered an agent's signing key in the ledger, or null if there is no such entry. `kid` is
+ * lower-case hex.
  */
 export async function findRegistration(db: Db, ledgerId: Uuid, kid: string): Promise<SignedLine | null> {
   const { rows } = await db.query<SignedColumns>(
@@ -41,7 +41,10 @@ export async function findRegistration(db: Db, ledgerId: Uuid, kid: string): Pro
   return rows[0] ? toSignedLine(rows[0]) : null
 }
 
-/** Returns the first entry of each ledger, in the order of `ledgerIds`; null: the ledger has no entries. */
+/**
+ * Returns the first entry of each ledger, in the order of `ledgerIds`. The result has null for a ledger without
+ * entries.
+ */
 export async function readFirstEntries(db: Db, ledgerIds: readonly Uuid[]): Promise<(SignedLine | null)[]> {
   const { rows } = await db.query<SignedColumns | Record<keyof SignedColumns, null>>(
     `select e.kind, e.recorded_at, e.leaf, e.envelope
@@ -65,7 +68,10 @@ export async function findSignedEntry(db: Db, ledgerId: Uuid, seq: number): Prom
 
 export type RecordKey = { readonly ledgerId: Uuid; readonly recordId: Uuid }
 
-/** Returns the entries that created gated records, in the order of `keys`; null: the record does not exist. */
+/**
+ * Returns the entries that created gated records, in the order of `keys`. The result has null for a record that does
+ * not exist.
+ */
 export async function findCreations(db: Db, keys: readonly RecordKey[]): Promise<(SignedLine | null)[]> {
   const { rows } = await db.query<SignedColumns | Record<keyof SignedColumns, null>>({
     name: 'find_creations',

@@ -4,12 +4,12 @@ import type { ReadSlice, TileSlice } from '../../proof/tree/tree-ranges.ts'
 import type { Db } from '../connect/client.ts'
 
 /**
- * Reads slices of stored tiles by primary key, in one query. A tile that is not stored is left out. If a tile has
- * fewer hashes, its slice is shorter.
+ * Reads slices of stored tiles by primary key, in one query. Leaves out a tile that is not stored. If a tile has fewer
+ * hashes than requested, its slice is shorter.
  *
- * Postgres stores a tile in four or five pages beside its row, and substr reads only the pages that it needs. A slice
- * of up to 62 hashes takes 1 or 2 pages. `offset 0` prevents a join: one that is planned while the table is empty
- * would be a scan.
+ * Postgres stores a tile in four or five pages outside its row, and substr reads only the pages that it needs. A slice
+ * of up to 62 hashes takes 1 or 2 pages. `offset 0` prevents a join. A join that is planned while the table is empty
+ * would scan the whole table later.
  */
 export async function readTileSlices(
   db: Db,

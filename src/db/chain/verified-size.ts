@@ -2,13 +2,16 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 
 /*
- * A ledger's verified size: the follower has verified all entries below it.
+ * A ledger's verified size is the number of entries, from the first on, that the follower has verified.
  *
- * An entry's keys, agents and peers are verified too, because the entries that named them come earlier in the chain.
+ * The keys, agents and peers that these entries use are verified too, because earlier entries have introduced them.
  * While the ledger has an open fault, its verified size is 0 and no entry is trusted.
  */
 
-/** Columns of a stored cursor that may be the verified size. They are null if the ledger has no cursor. */
+/**
+ * Columns of a stored cursor, from which verifiedSizeOf computes the verified size. They are null if the ledger has no
+ * valid cursor.
+ */
 export type VerifiedSizeColumns = {
   verifiedSize: number | null
   verifiedChain: Buffer | null
@@ -20,8 +23,8 @@ export type VerifiedSizeColumns = {
 /**
  * Returns a SQL join that adds the verified size to any row with a ledger's id.
  *
- * A cursor counts only if it continues this chain. After a restore from a backup, a cursor may be of entries that the
- * backup lacks. It is genuine but says nothing about the entries that have replaced them.
+ * A cursor counts only if its chain hash is in the ledger's chain. After a restore from a backup, a cursor may refer to
+ * entries that the backup lacks. Such a cursor is genuine, but says nothing about the entries that have replaced them.
  */
 export function joinVerifiedSize(ledgerId: string): string {
   return `left join lateral (
@@ -39,8 +42,8 @@ export const VERIFIED_SIZE_COLUMNS =
   'verified.verified_size, verified.verified_chain, verified.verified_kid, verified.verified_agent_keys, verified.verified_mac'
 
 /**
- * SQL over chain_heads `h`: false if the ledger was moved or is being moved to another database, which then does the
- * ledger's work.
+ * SQL condition over chain_heads `h`. It is false if the ledger was moved or is being moved to another database. That
+ * database then does the ledger's work.
  */
 export const IS_HERE = `coalesce(h.closed, 'frozen') not in ('moving', 'moved')`
 
@@ -49,8 +52,8 @@ export function hasOpenFault(ledgerId: string): string {
 }
 
 /**
- * Returns the verified size; 0 if the row's MAC is wrong, because then no holder of the master key has written the
- * row.
+ * Returns the verified size. Returns 0 if the row's MAC is wrong, because such a row was written without the master
+ * key.
  */
 export function verifiedSizeOf(cursorMac: CursorMac, ledgerId: Uuid, row: VerifiedSizeColumns): number {
   if (row.verifiedSize === null) return 0

@@ -11,36 +11,36 @@ import {
 import { CHUNK_CONTENT_BYTES_MAX } from '../limits.ts'
 
 /*
- * Content of a row of batch_chunks (docs/formats/chunks.md): up to 64 records of a batch, one after another,
- * compressed with zstd. It has only what the batch's entry and the record ids lack.
+ * Encodes the content of a row of batch_chunks (docs/formats/chunks.md): up to 64 records of a batch, one after
+ * another, compressed with zstd. The content has only what the batch's entry and the record ids lack.
  *
- *   record     = flags (1) ‖ type ‖ document ‖ occurredAt (8)? ‖ onBehalfOf (16)? ‖ parent (16)? ‖ traceparent (25)? ‖ others?
- *                ‖ references? ‖ metadata?
- *   type       = length (1) ‖ UTF-8
- *   document   = salt (16) ‖ length (4) ‖ payload
- *              | digest (32) ‖ seq (8)                if erased: seq of the erasing entry
- *   others     = length (2) ‖ object                  other optional members, as signed
- *   references = length (2) ‖ list                    | digest (32) if the payload is erased
- *   metadata   = length (2) ‖ object
+ *     record     = flags (1) ‖ type ‖ document ‖ occurredAt (8)? ‖ onBehalfOf (16)? ‖ parent (16)? ‖ traceparent (25)?
+ *                  ‖ others? ‖ references? ‖ metadata?
+ *     type       = length (1) ‖ UTF-8
+ *     document   = salt (16) ‖ length (4) ‖ payload
+ *                | digest (32) ‖ seq (8)                if erased: seq of the erasing entry
+ *     others     = length (2) ‖ object                  other optional members, as signed
+ *     references = length (2) ‖ list                    | digest (32) if the payload is erased
+ *     metadata   = length (2) ‖ object
  *
- * Payload, objects and list are canonical JSON. Numbers are big-endian; occurredAt is signed milliseconds since the
- * epoch.
+ * Payload, objects and list are canonical JSON. Numbers are big-endian. occurredAt is a signed number of milliseconds
+ * since 1970.
  */
 
 export const CHUNK_RECORDS = 64
 
 const SALT_BYTES = 16
 const DIGEST_BYTES = 32
-/** W3C trace context, version 00: trace-id, parent-id, flags. */
+/** Length in bytes of a W3C trace context of version 00: trace-id, parent-id, flags. */
 const TRACE_BYTES = 25
 
-/* The flags between these values are in the table of members. */
+/* The flags 0x02 to 0x10 are defined in the table of members (src/proof/statement/record-members.ts). */
 const ERASED = 0x01
 const REFERENCES = 0x20
 const METADATA = 0x40
 const OTHERS = 0x80
 
-/** A record as stored in its chunk. Members with bytes are canonical JSON. */
+/** A record as stored in its chunk. Members that contain bytes are canonical JSON. */
 export type ChunkRecord = MemberColumns & {
   readonly type: string
   readonly document: ChunkDocument | ErasedDocument
@@ -54,7 +54,7 @@ export type ChunkDocument = {
   readonly erasedSeq?: never
 }
 
-/** Digests that remain after an erasure. They are stored because they can only be computed from the payload. */
+/** Digests that remain after an erasure. They are stored because they can no longer be computed without the payload. */
 export type ErasedDocument = {
   readonly digest: Uint8Array
   readonly referencesDigest: Uint8Array | null
@@ -62,15 +62,18 @@ export type ErasedDocument = {
 }
 
 /*
- * Level 1 is the fastest of three. For 64 records of 400 bytes it takes 104 bytes and 1.3 µs per record. Level 3
- * takes 103 bytes and 1.4 µs, level -1 103 bytes and 1.8 µs.
+ * Level 1 is the fastest of three measured levels. A record in a chunk of 64 records with 400 bytes each then takes 104
+ * bytes and 1.3 µs. Level 3 takes 103 bytes and 1.4 µs. Level -1 takes 103 bytes and 1.8 µs.
  *
- * Storing salts apart from payloads would save one byte. Decompression takes 40 µs per chunk.
+ * Storing salts apart from payloads would save only one of these bytes. Decompression takes 40 µs per chunk.
  */
 const COMPRESSION = { params: { [zlib.constants.ZSTD_c_compressionLevel]: 1 } }
-/** False on Node before 22.15. The command line also runs on Node 20. */
+/** True if Node has zstd. Node before 22.15 lacks it, and the command line also runs on Node 20. */
 export const HAS_ZSTD = 'zstdDecompressSync' in zlib
-/** `info` also returns how much of the input was read. This reveals bytes after the frame, which Node ignores. */
+/**
+ * With `info`, Node also returns how much of the input was read. This reveals bytes after the frame, which Node
+ * otherwise ignores.
+ */
 const DECOMPRESSION = { maxOutputLength: CHUNK_CONTENT_BYTES_MAX, info: true }
 type Decompressed = { readonly buffer: Buffer; readonly engine: { readonly bytesWritten: number } }
 
@@ -79,12 +82,12 @@ export function encodeChunk(records: readonly ChunkRecord[]): Buffer {
 }
 
 /**
- * Compresses into one frame and decompresses it again before it is stored. Throws `chunk_syntax` if the result
+ * Compresses the bytes into one frame, and decompresses the frame again as a check. Throws `chunk_syntax` if the result
  * differs.
  *
  * If the first frame fills Node's buffer to the last byte, Node writes an empty second frame (Node's issue 66078 and
- * similar ones). So the buffer is larger than any frame. Decompressing takes 0.3 µs per record. It is worth this
- * time, because an unreadable chunk would be lost, and with it what its batch's entry signs.
+ * similar issues). So the buffer is larger than any frame. The check takes 0.3 µs per record. Without it, a chunk that
+ * cannot be read would be stored, and the records that its batch's entry signs would be lost.
  */
 export function compressChunk(plain: Uint8Array): Buffer {
   const content = zlib.zstdCompressSync(plain, { ...COMPRESSION, chunkSize: frameBytesMax(plain.length) + 1 })
@@ -94,7 +97,7 @@ export function compressChunk(plain: Uint8Array): Buffer {
   return content
 }
 
-/** Returns ZSTD_compressBound (zstd.h) for this input size. Below 128 KiB it adds up to 64 bytes. */
+/** Returns the value of ZSTD_compressBound (zstd.h) for this input size. Below 128 KiB, zstd adds up to 64 bytes. */
 function frameBytesMax(bytes: number): number {
   const SMALL = 128 * 1_024
   return bytes + (bytes >> 8) + (bytes < SMALL ? (SMALL - bytes) >> 11 : 0)
@@ -186,7 +189,7 @@ const ID: MemberCodec<Uuid> = {
   read: (reader) => uuidOfBytes(reader.bytes(ID_BYTES)),
 }
 
-/** Codecs of members, by the way in which a member is stored (src/proof/statement/record-members.ts). */
+/** Maps the type of a stored member (src/proof/statement/record-members.ts) to the codec of its values. */
 const CODECS = {
   agent: ID,
   record: ID,
@@ -195,7 +198,7 @@ const CODECS = {
     write: (plain: Buffer, at: number, ms: number) => plain.writeBigInt64BE(BigInt(ms), at),
     read: (reader: Reader) => reader.integer(),
   },
-  /** Text form: `00-<32 hex>-<16 hex>-<2 hex>`. */
+  /** The text has the form `00-<32 hex>-<16 hex>-<2 hex>`. */
   trace: {
     bytes: TRACE_BYTES,
     write: (plain: Buffer, at: number, text: string) =>
@@ -205,8 +208,8 @@ const CODECS = {
 }
 
 /**
- * Returns the chunk's records, which are views of one buffer. Throws `chunk_syntax` unless `content` is one frame of
- * exactly `count` records.
+ * Returns the chunk's records, which share one buffer. Throws `chunk_syntax` unless `content` is one frame of exactly
+ * `count` records.
  */
 export function decodeChunk(content: Uint8Array, count: number): ChunkRecord[] {
   const reader = new Reader(decompressChunk(content))
@@ -263,7 +266,9 @@ function readErased(reader: Reader, flags: number, digest: Uint8Array, erasedSeq
   return { digest, referencesDigest: flags & REFERENCES ? reader.bytes(DIGEST_BYTES) : null, erasedSeq }
 }
 
-/** Checks only the form. The values of the members are checked with the item (`batch_item`). */
+/**
+ * Reads the other optional members and checks only their form. Their values are checked with the item (`batch_item`).
+ */
 function readOthers(reader: Reader): OtherMembers {
   const text = reader.text(reader.uint(2))
   let members: unknown
@@ -301,7 +306,6 @@ class Reader {
     return this.#plain.readUIntBE(this.#take(length), length)
   }
 
-  /** Reads a time or a seq. */
   integer(): number {
     const value = Number(this.#plain.readBigInt64BE(this.#take(8)))
     if (!Number.isSafeInteger(value)) throw refused('an integer that is too large')

@@ -8,17 +8,17 @@ import {
 import type { ChunkRecord } from './chunk-content.ts'
 
 /*
- * Makes the keys of table batch_keys. A search finds chunks by these keys. A key is a letter for the property,
- * followed by the value.
+ * Makes the keys of the table batch_keys, by which a search finds chunks. A key is a letter for the property, followed
+ * by the value.
  *
  * If several records of a chunk have the same value, the chunk has one key for the value. Data subjects are the
- * exception: each record has its own key.
+ * exception: each record has its own key for its data subject.
  */
 
 const MS_PER_DAY = 86_400_000
 /**
- * Offset that is added to the number of a day. With the offset, days before 1970 also have positive numbers, so they
- * sort before later days.
+ * Offset that is added to the number of a day. It makes the numbers of days before 1970 positive too, so that all days
+ * sort by their bytes.
  */
 const DAY_OFFSET = 2 ** 31
 
@@ -26,9 +26,12 @@ export const chunkKey = {
   type: (type: string) => key('T', Buffer.from(type)),
   actor: (agent: Uuid) => key('A', bytesOfUuid(agent)),
   reference: (reference: string) => key('R', Buffer.from(reference)),
-  /** Key of a data subject: the label's hash and the record's position in the chunk (0 to 63), 18 bytes. */
+  /**
+   * Key of a data subject. It has 18 bytes and contains the hash of the subject's label and the record's position in
+   * the chunk (0 to 63).
+   */
   subject: (hash: Uint8Array, index: number) => key('S', Buffer.concat([hash, Buffer.of(index)])),
-  /** `value` is the result of `keyedBy`. */
+  /** Key of a member. `value` is the result of the member's `keyedBy`. */
   member: (name: StoredName, value: string | number) => KEYED.get(name)!.keyOf(value as never),
   other: (name: OtherName, text: string) => key('M', Buffer.from(`${name}=${text}`)),
 } as const
@@ -37,7 +40,7 @@ function key(letter: string, value: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(letter), value])
 }
 
-/** Returns the trace id: 32 hex digits. */
+/** Returns the trace id as 32 hex digits. */
 export function traceIdOf(traceparent: string): string {
   return traceparent.slice(3, 35)
 }
@@ -49,14 +52,14 @@ export function dayOf(ms: number): number {
 const ofId = { keyedBy: (id: Uuid) => id, bytesOf: bytesOfUuid }
 
 /**
- * How a value becomes a key, by the way in which the member is stored: `keyedBy` selects the keyed value, `bytesOf`
- * encodes it.
+ * Maps the type of a stored member to functions that make keys. `keyedBy` returns the part of the value that is
+ * searched for. `bytesOf` encodes that part.
  */
 const VALUES = {
   agent: ofId,
   record: ofId,
   trace: { keyedBy: traceIdOf, bytesOf: (traceId: string) => Buffer.from(traceId, 'hex') },
-  /** The keyed value is the day in UTC, as days since the epoch. */
+  /** The key contains the day in UTC, as the number of days since 1970. */
   time: {
     keyedBy: dayOf,
     bytesOf(day: number) {
@@ -91,7 +94,6 @@ export function keysOfChunk(actor: Uuid, records: readonly ChunkRecord[]): Buffe
   return keys
 }
 
-/** Returns the distinct references of the records. */
 export function referencesOf(records: readonly ChunkRecord[]): Set<string> {
   const references = new Set<string>()
   for (const { document } of records) {

@@ -1,11 +1,11 @@
 import { type ChunkRecord, compressChunk, decompressChunk } from './chunk-content.ts'
 
 /*
- * Metadata of a chunk's records. It stays in Postgres when the content moves to the archive, because the archive has
- * no metadata.
+ * Encodes the metadata of a chunk's records. The metadata stays in Postgres when the content moves to the archive,
+ * because the archive has no metadata.
  *
- * For each record, in order, there is the length of its metadata (2 bytes, big-endian; 0: no metadata) and then the
- * metadata. All of this is compressed with zstd.
+ * Each record has a length (2 bytes, big-endian), followed by its metadata. The length is 0 if the record has no
+ * metadata. The lengths and metadata of all records, in order, are compressed with zstd.
  */
 
 const LENGTH_BYTES = 2
@@ -25,8 +25,8 @@ export function encodeMetadata(records: readonly ChunkRecord[]): Buffer | null {
 }
 
 /**
- * Returns the metadata of `count` records, in order; null: the record has no metadata. Throws ProofError
- * `chunk_syntax` or RangeError if `content` does not fit `count` records.
+ * Returns the metadata of `count` records, in order. The result has null for a record without metadata. Throws
+ * ProofError `chunk_syntax` or RangeError if `content` does not fit `count` records.
  */
 export function decodeMetadata(content: Uint8Array, count: number): (Buffer | null)[] {
   const plain = decompressChunk(content)

@@ -3,7 +3,7 @@ import type { Uuid } from '../../proof/ids.ts'
 import { bytea, type Codec, encodeColumn, int8 } from '../connect/binary-array.ts'
 import { CHUNKS_OF_KEYS_MAX } from '../limits.ts'
 
-/** A key to find, and the seq from which to search. `key` is the hex of a key of batch_keys. */
+/** A key to find, as the hex of a key of batch_keys, and the seq at which the search begins. */
 type KeyRequest = { readonly key: string; readonly since: number }
 
 const hexBytea: Codec<string> = {
@@ -12,22 +12,24 @@ const hexBytea: Codec<string> = {
   write: (buffer, at, hex) => buffer.write(hex, at, 'hex'),
 }
 
-/** Position of a chunk that has the key. `index` is the key's index in the request. */
+/** Position of a chunk that has a requested key. `index` is the key's index in the request. */
 type ChunkOfKey = { readonly index: number; readonly seq: number; readonly chunk: number }
 
 type FoundChunks = {
   readonly size: number
   /** Chunks of batches that the agent notarized, in ledger order. */
   readonly chunks: ChunkOfKey[]
-  /** All positions before this seq were searched. If it is below the ledger's size, the search is not complete. */
+  /**
+   * All positions before this seq were searched. If this is less than the ledger's size, the search is not complete.
+   */
   readonly upTo: number
 }
 
 /**
- * Finds chunks with one of these keys, in the agent's batches from seq `since` on.
+ * Finds chunks with one of these keys, in batches of the agent. For each key, the search begins at the seq `since`.
  *
- * Reads at most CHUNKS_OF_KEYS_MAX positions. Positions of other agents count too. The next call continues at `upTo`.
- * Each call makes progress, because no entry has more positions than the limit.
+ * Reads at most CHUNKS_OF_KEYS_MAX positions, including positions of other agents' chunks. The next call continues at
+ * `upTo`. Each call makes progress, because no entry has more positions than the limit.
  */
 export async function findChunksOfKeys(
   pool: pg.Pool,
@@ -68,8 +70,8 @@ export async function findChunksOfKeys(
 }
 
 /**
- * Returns one map for each chunk, from a record's index in the chunk to the keyed hash of its data subject. Erased
- * records are not in the map.
+ * Returns one map for each chunk. It maps a record's index in the chunk to the keyed hash of the record's data subject.
+ * Erased records are not in the map.
  */
 export async function readSubjectsOfChunks(
   pool: pg.Pool,

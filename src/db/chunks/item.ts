@@ -9,7 +9,7 @@ import type { ChunkRecord } from './chunk-content.ts'
 /** Digests in lower-case hex. `references` is null if the record has no references. */
 type Digests = { readonly digest: string; readonly references: string | null }
 
-/** Returns the object whose hash is the record's leaf in its batch. `id` is `rec_…`. For `agentOf` see addSigned. */
+/** Returns the object whose hash is the record's leaf in its batch. `id` is `rec_…`. addSigned explains `agentOf`. */
 export function itemOf(
   id: string,
   record: Omit<ChunkRecord, 'document'>,
@@ -19,12 +19,14 @@ export function itemOf(
   return addSigned({ record: id, type: record.type, digest }, record, references, agentOf)
 }
 
-/** Returns the record of an item. It is the inverse of itemOf. */
+/** Returns the record of an item. This is the inverse of itemOf. */
 export function recordOfItem(item: BatchItem, document: ChunkRecord['document']): ChunkRecord {
   return { type: item.type, document, ...columnsOfSigned(item) }
 }
 
-/** Returns the digests that remain of the item's document after the entry `erasedSeq` has erased it. */
+/**
+ * Returns the digests that remain of the item's document after the entry at seq `erasedSeq` has erased the document.
+ */
 export function erasedDocumentOf(
   { digest, references }: BatchItem,
   erasedSeq: number,
@@ -42,7 +44,7 @@ export function payloadDigest(sha256: Sha256, { document }: Pick<ChunkRecord, 'd
   return documentDigest(sha256, document.salt, document.payload)
 }
 
-/** Returns the digest of the references; null: the record has no references. */
+/** Returns the digest of the references, or null if the record has no references. */
 export function referencesDigest(
   sha256: Sha256,
   { document }: Pick<ChunkRecord, 'document'>,

@@ -11,20 +11,20 @@ import { decodeMetadata, encodeMetadata } from './chunk-metadata.ts'
 import { payloadDigest, referencesDigest } from './item.ts'
 
 /*
- * Reads records of batches. No other file does.
+ * Reads records of batches. No other file reads them.
  *
- * The content of a chunk is in its row. Once it has left Postgres, it is in the archive
- * (docs/operate/backup-and-archive.md#content-that-leaves-postgres). readContent reads it from either.
+ * The content of a chunk is in its row, or in the archive after it has left Postgres
+ * (docs/operate/backup-and-archive.md#content-that-leaves-postgres). readContent reads it from either place.
  */
 
-/** SQL: erasures of records of chunk `c`, as `[[record, seq], …]`. */
+/** SQL that selects the erasures of records of chunk `c`, as `[[record, seq], …]`. */
 const ERASURES_OF_CHUNK = `select json_agg(json_build_array(d.subject_id, d.seq)) as erasures from tallystick.erasures d
     where d.ledger_id = c.ledger_id and d.document = 'payload' and d.document_seq = c.seq
       and d.subject_id between c.first_record_id
         and (left(c.first_record_id::text, 33) || lpad(to_hex(64 * c.chunk + c.count - 1), 3, '0'))::uuid`
 
 /**
- * SQL: columns of chunk `c` that readContent needs. A query with them MUST use PACKED_TYPES.
+ * SQL for the columns of chunk `c` that readContent needs. A query with these columns MUST use PACKED_TYPES.
  *
  * The columns about the archive are in a `case`, because a join would search the pieces of all chunks.
  */
@@ -38,31 +38,31 @@ export const CHUNK_CONTENT = `c.seq, c.chunk, c.first_record_id, c.count, ${asBa
   ) end as archived`
 
 /**
- * SQL: the columns of CHUNK_CONTENT, and the erasures that entries have ordered for the chunk's records. The worker
- * may not have carried out these erasures yet.
+ * SQL for the columns of CHUNK_CONTENT, and for the erasures of the chunk's records. Includes erasures that are already
+ * in the chain, but that the worker has not carried out yet.
  */
 export const CHUNK_COLUMNS = `${CHUNK_CONTENT}, d.erasures`
 
 /**
- * SQL: length of the content of chunk `n`, known without reading the content. Released content counts with the length
- * that it had.
+ * SQL for the length of the content of chunk `n`. Postgres gets it without reading the content. For content that is
+ * only in the archive, it is the length that the content had in Postgres.
  */
 export const CHUNK_BYTES = 'coalesce(n.released_bytes, length(n.content))'
 
 export const CHUNK_ERASURES = `left join lateral (${ERASURES_OF_CHUNK}) d on true`
 
-/** A chunk as CHUNK_CONTENT reads it. Only readContent uses `content` and `archived`. */
+/** A chunk with the columns of CHUNK_CONTENT. Only readContent uses `content` and `archived`. */
 export type StoredChunk = Omit<ChunkInArchive, 'place' | 'erasures'> & {
   readonly content: Buffer | null
   readonly archived: ArchivedColumn | null
 }
 
 /**
- * The archive piece that contains the content. The row also has the erasures, because erasures and keys MUST be from
- * the same moment.
+ * The archive piece that contains the content, and the erasures of the chunk's records. Erasures and keys MUST be read
+ * at the same moment, so they are in one column.
  */
 type ArchivedColumn = PieceInArchive & {
-  /** Metadata in base64; null: no record has metadata. */
+  /** Metadata of the chunk's records in base64. null if no record has metadata. */
   readonly metadata: string | null
   readonly erasures: readonly [recordId: Uuid, seq: number][] | null
 }
@@ -101,7 +101,7 @@ function withMetadata(record: ChunkRecord, metadata: Uint8Array | null): ChunkRe
   return { ...record, document: { ...document, metadata } }
 }
 
-/** Yields each row with its content. Throws as readContent does. */
+/** Yields each row with its content. Throws the errors of readContent. */
 export async function* streamContent<T extends StoredChunk>(
   db: Db,
   rows: AsyncIterable<T>,
@@ -110,11 +110,11 @@ export async function* streamContent<T extends StoredChunk>(
 }
 
 /**
- * Returns the SHA-256 that erase_documents compares, to detect a concurrent change.
+ * Returns the SHA-256 that erase_documents compares to detect a concurrent change.
  *
- * It covers the content. After the content has left Postgres, it covers the seq of the newest erasure and the
- * remaining metadata. The seq is needed for records without metadata: otherwise two concurrent erasures of them would
- * not detect each other.
+ * While the content is in Postgres, this is the hash of the content. Afterwards it is the hash of the newest erasure's
+ * seq and the remaining metadata. The seq is needed for records without metadata: otherwise two concurrent erasures of
+ * such records would not detect each other.
  */
 export function storedDigest({
   content,
@@ -130,14 +130,14 @@ export function storedDigest({
 const NOT_ERASED = -1
 
 /**
- * Encodes these records as Postgres stores the chunk: the whole content, or only the metadata if the content has
- * left.
+ * Encodes these records in the form in which Postgres stores the chunk. This is the whole content, or only the metadata
+ * if the content has left Postgres.
  */
 export function encodeStored(row: StoredChunk, records: readonly ChunkRecord[]): Uint8Array {
   return row.content === null ? (encodeMetadata(records) ?? Buffer.alloc(0)) : encodeChunk(records)
 }
 
-/** Returns the first record ids of those chunks whose content is in the archive. */
+/** Returns those of `chunkIds` whose content is only in the archive. A chunk's id is the id of its first record. */
 export async function findArchivedChunks(
   db: Db,
   ledgerId: Uuid,
@@ -152,14 +152,14 @@ export async function findArchivedChunks(
   return new Set(rows.map(({ firstRecordId }) => firstRecordId))
 }
 
-/** A record of a batch. Members with bytes are canonical JSON. */
+/** A record of a batch. Members that contain bytes are canonical JSON. */
 export type BatchRecord = Omit<ChunkRecord, 'document'> & {
   readonly recordId: Uuid
   readonly seq: number
   readonly index: number
   /**
-   * This and the next three members are null as soon as an entry erases them, even before the worker has removed
-   * them.
+   * `salt`, `payload`, `references` and `metadata` are null as soon as an entry erases them, even before the worker has
+   * removed them.
    */
   readonly salt: Buffer | null
   readonly payload: Buffer | null
@@ -169,7 +169,7 @@ export type BatchRecord = Omit<ChunkRecord, 'document'> & {
   readonly document: ChunkRecord['document']
 }
 
-/** Returns the chunk that contains the record; null: no batch of the ledger has the record. */
+/** Returns the chunk that contains the record, or null if no batch of the ledger has the record. */
 export async function findChunk(
   db: Db,
   ledgerId: Uuid,
@@ -191,7 +191,10 @@ export async function findChunk(
   return row && hasRecord(row, recordId) ? row : null
 }
 
-/** Returns a batch's record and the agent that notarized it; null: no batch of the ledger has the record. */
+/**
+ * Returns a record of a batch and the agent that notarized the batch. Returns null if no batch of the ledger has the
+ * record.
+ */
 export async function findBatchRecord(
   db: Db,
   ledgerId: Uuid,
@@ -201,7 +204,7 @@ export async function findBatchRecord(
   return chunk && { ...(await recordOfChunk(db, chunk, recordId)), actorId: chunk.actorId }
 }
 
-/** Returns the records of the batch at `seq`, in order. Yields to the event loop after each chunk. */
+/** Returns the records of the batch at `seq`, in order. Lets other work of the event loop run after each chunk. */
 export async function listBatchRecords(db: Db, ledgerId: Uuid, seq: number): Promise<BatchRecord[]> {
   const { rows } = await db.query<ChunkColumns>({
     name: 'list_chunks',
@@ -221,7 +224,7 @@ export async function listBatchRecords(db: Db, ledgerId: Uuid, seq: number): Pro
 /**
  * Returns the chunk's records in order. `isWanted` selects records by their index in the batch.
  *
- * Throws ProofError `chunk_syntax`, and as readContent does.
+ * Throws ProofError `chunk_syntax` and the errors of readContent.
  */
 export async function recordsOfChunk(
   from: Db | ReadsArchive,
@@ -237,7 +240,8 @@ export async function recordsOfChunk(
 }
 
 /**
- * Returns the record with that id, which MUST be in the chunk. The result does not retain the bytes of other records.
+ * Returns the record with the id `recordId`, which MUST be in the chunk. The result does not keep the bytes of other
+ * records in memory.
  */
 export async function recordOfChunk(db: Db, row: ChunkColumns, recordId: Uuid): Promise<BatchRecord> {
   const i = indexOfRecordId(recordId) % CHUNK_RECORDS
@@ -245,7 +249,10 @@ export async function recordOfChunk(db: Db, row: ChunkColumns, recordId: Uuid): 
   return copyOf(batchRecord(row, new Map(row.erasures), record, i))
 }
 
-/** Copies the record's buffers. The buffers of decodeChunk are views of one buffer, which may have megabytes. */
+/**
+ * Returns the record with copies of its buffers. The buffers of decodeChunk share one large buffer, which may have
+ * megabytes and would stay in memory.
+ */
 export function copyOf(record: BatchRecord): BatchRecord {
   const { salt, payload, references, metadata } = record
   const own = (bytes: Buffer | null) => bytes && Buffer.from(bytes)
@@ -282,12 +289,11 @@ function batchRecord(
   }
 }
 
-/** Returns the payload's digest as the batch signs it. */
 export function digestOf(record: Pick<ChunkRecord, 'document'>): Uint8Array {
   return payloadDigest(sha256, record)
 }
 
-/** Returns the digest of the references; null: the record has no references. */
+/** Returns the digest of the references, or null if the record has no references. */
 export function referencesDigestOf(record: Pick<ChunkRecord, 'document'>): Uint8Array | null {
   return referencesDigest(sha256, record)
 }
@@ -298,7 +304,7 @@ export function chunkIdOf(recordId: Uuid): Uuid {
   return recordIdAt(recordId, index - (index % CHUNK_RECORDS))
 }
 
-/** Whether the chunk has the record. It may not, because a batch's last chunk may have fewer than 64 records. */
+/** Returns whether the chunk has the record. The last chunk of a batch may have fewer than 64 records. */
 export function hasRecord({ count }: Pick<ChunkColumns, 'count'>, recordId: Uuid): boolean {
   return indexOfRecordId(recordId) % CHUNK_RECORDS < count
 }
@@ -310,7 +316,10 @@ type ChunkRange = {
   readonly limit: number
 }
 
-/** Lists chunks whose content is in Postgres, in order: after position (`seq`, `chunk`) and before entry `end`. */
+/**
+ * Lists chunks whose content is in Postgres, in order. Begins after the chunk at position (`seq`, `chunk`), and ends
+ * before the entry `end`.
+ */
 export async function listChunksInPostgres(
   db: Db,
   ledgerId: Uuid,

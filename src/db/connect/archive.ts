@@ -4,22 +4,25 @@ import type { Uuid } from '../../proof/ids.ts'
 import { ARCHIVE_RETRY_AFTER_MS } from '../limits.ts'
 
 /*
- * The archive as a database connection uses it.
+ * Gives a database connection access to the archive.
  *
  * Readers of chunks and envelopes (src/db/chunks/read-chunks.ts, src/db/chain/envelopes.ts) read archived content
- * through it. Their callers get the content, or one of the errors below.
+ * through the connection. They get the content, or throw one of the errors in this file.
  */
 
 /** The archive piece that contains a chunk, and the present keys of the piece's documents. */
 export type PieceInArchive = {
   readonly ledgerId: Uuid
   readonly from: number
-  /** SHA-256 of the piece's objects in hex, and their lengths. `documents` is null if the piece has no documents. */
+  /**
+   * `lines` and `documents` are the SHA-256 of the piece's two objects in hex, with their lengths. `documents` is null
+   * if the piece has no documents.
+   */
   readonly lines: string
   readonly linesBytes: number
   readonly documents: string | null
   readonly documentsBytes: number | null
-  /** Sealed secrets of the piece in base64; null: the piece has no secrets. */
+  /** Sealed secrets of the piece in base64. null if the piece has no secrets. */
   readonly keys: string | null
 }
 
@@ -33,7 +36,7 @@ export type ChunkInArchive = {
   readonly erasures: ReadonlyMap<Uuid, number>
 }
 
-/** Envelopes to read from the archive, all in one bundle (docs/formats/archive.md#objects). */
+/** Envelopes to read from the archive. All of them are in one bundle (docs/formats/archive.md#objects). */
 export type EnvelopesInArchive = {
   readonly ledgerId: Uuid
   readonly tile: number
@@ -49,26 +52,32 @@ export type ArchiveContent = {
    * lost or changed the content.
    */
   read(chunk: ChunkInArchive): Promise<Uint8Array>
-  /** Returns the envelopes in the order of `entries`, each checked against its leaf. Throws as `read` does. */
+  /**
+   * Returns the envelopes in the order of `entries`. Each envelope is checked against its leaf. Throws the errors of
+   * `read`.
+   */
   readEnvelopes(wanted: EnvelopesInArchive): Promise<Uint8Array[]>
 }
 
-/** A connection or pool with the archive that it reads from. `archive` null: the process has no archive. */
+/** A connection or pool with the archive that it reads from. `archive` is null if the process has no archive. */
 export type ReadsArchive = { readonly archive?: ArchiveContent | null }
 
-/** A database without an archive: reads of archived content throw `archive_unavailable` at once. */
+/** A database without an archive. Reads of archived content throw `archive_unavailable` at once. */
 export const NO_ARCHIVE: ReadsArchive = { archive: null }
 
-/** Returns the archive of `db`. Throws ApiError `archive_unavailable` if the process has no archive. */
+/** Returns the archive of the connection. Throws ApiError `archive_unavailable` if the process has no archive. */
 export function archiveOf({ archive }: ReadsArchive): ArchiveContent {
   if (!archive) throw archiveUnavailable(NO_ARCHIVE_DETAIL)
   return archive
 }
 
-/** Wraps one read of the archive. `chunk` is null for reads of envelopes. */
+/**
+ * A function that calls `read`, one read of the archive, and returns its result. `chunk` is null for reads of
+ * envelopes.
+ */
 type ReadWrapper = <T>(read: () => Promise<T>, chunk: ChunkInArchive | null) => Promise<T>
 
-/** Returns the same database, with `around` called for each read of its archive. */
+/** Returns the database with an archive whose every read goes through `around`. */
 export function wrapArchiveReads<D extends Pick<pg.Pool, 'query'> & ReadsArchive>(
   db: D,
   around: ReadWrapper,
@@ -85,8 +94,8 @@ export function wrapArchiveReads<D extends Pick<pg.Pool, 'query'> & ReadsArchive
 }
 
 /**
- * Thrown if an archive object is missing, or if its digest differs from the digest in Postgres. Clients get the same
- * answer as when the archive cannot be reached.
+ * Thrown if an object of the archive is missing, or if its digest differs from the digest in Postgres. Clients get the
+ * same answer as for an archive that cannot be reached.
  */
 export class ArchiveFault extends ApiError {
   constructor(detail: string) {
@@ -95,12 +104,17 @@ export class ArchiveFault extends ApiError {
   }
 }
 
-/** Whether the archive could not be read: it is unreachable, or it has a fault. */
+/**
+ * Returns whether the error means that the archive could not be read. The archive is unreachable, or it has a fault.
+ */
 export function isUnreadable(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'archive_unavailable'
 }
 
-/** Whether the archive is unreachable. False if the archive answers but has a fault. */
+/**
+ * Returns whether the error means that the archive is unreachable. Returns false if the archive answers but has a
+ * fault.
+ */
 export function isAway(error: unknown): boolean {
   return isUnreadable(error) && !(error instanceof ArchiveFault)
 }

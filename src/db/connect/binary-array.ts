@@ -1,12 +1,14 @@
 import { type Uuid, writeUuid } from '../../proof/ids.ts'
 
 /**
- * Writes parameters in Postgres' binary array format. `pg` sends a Buffer as a binary parameter, unchanged.
+ * Length in bytes of the header of an array.
  *
- * An insert by `unnest` of such arrays takes 10 µs a row. The hex text that `pg` makes of an array of Buffers takes
- * 50 µs.
+ * This file writes parameters in Postgres' binary array format. `pg` sends a Buffer unchanged as a binary parameter. An
+ * insert by `unnest` of such arrays takes 10 µs a row. With an array of Buffers, which `pg` converts to hex text, it
+ * takes 50 µs.
  *
- * Layout: dimensions, has-null flag, the element type's oid, length, lower bound; then length-prefixed elements.
+ * The header contains the number of dimensions, the has-null flag, the element type's oid, the length and the lower
+ * bound. The elements follow, each after its length.
  */
 const HEADER_BYTES = 20
 
@@ -50,7 +52,7 @@ export const text: Codec<string> = {
   bytesOf: (value) => Buffer.byteLength(value),
   write: (buffer, at, value) => buffer.write(value, at),
 }
-/** Milliseconds since the Unix epoch. */
+/** The value is the number of milliseconds since the Unix epoch. */
 export const timestamptz: Codec<number> = {
   type: 'timestamptz',
   oid: 1184,
@@ -90,14 +92,14 @@ export function encodeColumn<Row, T>(
   return buffer
 }
 
-/** Encodes an empty array as Postgres does: without dimensions. */
+/** Encodes an empty array as Postgres does, without dimensions. */
 function emptyArray(oid: number): Buffer {
   const buffer = Buffer.alloc(12)
   buffer.writeInt32BE(oid, 8)
   return buffer
 }
 
-/** Yields the bytea array of `values` in the same format, without copying the values. */
+/** Yields the pieces of a bytea array with these values, in the binary array format. Does not copy the values. */
 export function* arrayChunks(values: readonly Uint8Array[]): Generator<Uint8Array> {
   const header = Buffer.allocUnsafe(HEADER_BYTES)
   writeHeader(header, bytea.oid, 0, values.length)

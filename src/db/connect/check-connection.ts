@@ -3,7 +3,7 @@ import type { ConnectError } from './connect-error.ts'
 import type { DatabaseOrUrl } from './connection.ts'
 
 /**
- * Throws unless the owner can reach `database` and the session is safe enough for a response 201. The message says
+ * Throws if the owner cannot reach `database`, or if the session's settings are not safe (session.ts). The message says
  * what to do and never contains the password.
  */
 export async function checkConnection(database: DatabaseOrUrl): Promise<void> {

@@ -11,7 +11,7 @@ import { OWNER_SETTINGS } from './session.ts'
  */
 export type Db = Pick<pg.Pool, 'query'> & ReadsArchive
 
-/** Runs `work` with a new connection. Closes the connection afterwards, also after an error. */
+/** Runs `work` with a new connection. Closes the connection afterwards, even if `work` throws. */
 export async function withClient<T>(
   database: DatabaseOrUrl,
   work: (client: pg.Client) => Promise<T>,
@@ -20,8 +20,8 @@ export async function withClient<T>(
 }
 
 /**
- * Runs `work` as the database's owner, who migrates or repairs. Throws before that if the session is too unsafe for a
- * response 201.
+ * Runs `work` as the database's owner, who migrates or repairs. Throws before `work` if the session's settings are not
+ * safe (session.ts).
  */
 export async function withOwner<T>(
   database: DatabaseOrUrl,
@@ -38,7 +38,7 @@ async function use<T>(client: pg.Client, work: (client: pg.Client) => Promise<T>
   }
 }
 
-/** Opens one connection. The caller closes it. */
+/** Opens one connection. The caller must close it. */
 export async function openClient(
   database: DatabaseOrUrl,
   config: pg.ClientConfig & Partial<Pick<DatabaseClientConfig, 'settings' | 'isOwner'>> = {},
@@ -60,8 +60,8 @@ export async function openClient(
 /**
  * Runs the statements of one connection one after another, even if several are issued at once.
  *
- * After a failed statement all later ones fail too. Either Postgres may still run the failed statement, and later
- * statements would wait for it, or the connection is broken.
+ * After a failed statement, all later statements fail too. Either the connection is broken, or Postgres may still run
+ * the failed statement and a later statement would wait for it.
  */
 export function serializeQueries(client: Pick<pg.ClientBase, 'query'>): Db {
   let last: Promise<unknown> = Promise.resolve()

@@ -1,16 +1,19 @@
 import { CLOCK_ERROR_MS_MAX, CLOCK_MEASURE_EVERY_MS, CLOCK_SAMPLES, CLOCK_SKEW_WARN_MS } from '../limits.ts'
 import type { Db } from './client.ts'
 
-/** Another clock minus this machine's clock. The true value is within `errorMs` of `aheadMs`. */
+/**
+ * Difference between another clock and this machine's clock. `aheadMs` is the time of the other clock minus the time of
+ * this machine's clock. The true difference is within `errorMs` of `aheadMs`.
+ */
 export type ClockOffset = { readonly aheadMs: number; readonly errorMs: number }
 
-/** `Date.now()` rounds down to a whole millisecond, so a reading is up to this much too small. */
+/** Resolution of `Date.now()` in ms. `Date.now()` rounds down, so its value may be too small by up to this time. */
 const TICK_MS = 1
 
 /**
- * Reads the database's clock `samples` times and returns the offset of the quickest reading.
+ * Reads the database's clock `samples` times, and returns the offset of the quickest reading.
  *
- * The error is at most half the round trip. Throws what the database throws.
+ * The error is at most half the round trip and half a tick. Throws the errors of the database.
  */
 export async function measureClock(db: Db, now: () => number, samples: number): Promise<ClockOffset> {
   let best: ClockOffset | null = null
@@ -40,14 +43,14 @@ type ClockLog = {
 /**
  * The database's time, measured every CLOCK_MEASURE_EVERY_MS.
  *
- * Between measurements it follows the monotonic clock. A wrong clock of this machine, or its correction, therefore
- * does not change what the process signs and sends.
+ * Between measurements the time advances with this machine's monotonic clock. So a wrong clock of this machine, or its
+ * correction, does not change the times that the process signs and sends.
  */
 export class DatabaseClock {
   readonly #db: Db
   readonly #log: ClockLog
   readonly #localNow: () => number
-  /** The database's time when `performance.now()` was 0. */
+  /** The database's time in ms at the moment when `performance.now()` was 0. */
   #originMs = 0
   #isOff = false
   #timer: NodeJS.Timeout | null = null
@@ -58,7 +61,10 @@ export class DatabaseClock {
     this.#localNow = localNow
   }
 
-  /** Measures once, then again until `close`. Throws what the database throws at the first measurement. */
+  /**
+   * Makes a clock and measures once. The clock measures again until `close` is called. Throws the error of the database
+   * if the first measurement fails.
+   */
   static async start(db: Db, log: ClockLog, localNow: () => number = Date.now): Promise<DatabaseClock> {
     const clock = new DatabaseClock(db, log, localNow)
     clock.#take(await clock.#measureOrigin())
@@ -69,7 +75,7 @@ export class DatabaseClock {
 
   readonly now = (): number => Math.floor(this.#originMs + performance.now())
 
-  /** This machine's clock minus the database's. */
+  /** The time of this machine's clock minus the database's time, in ms. */
   get skewMs(): number {
     return this.#localNow() - this.now()
   }
@@ -82,7 +88,7 @@ export class DatabaseClock {
     return measureClock(this.#db, () => performance.now(), CLOCK_SAMPLES)
   }
 
-  /** If the database is unreachable or slow, the last measurement stays in use. */
+  /** Measures again. If the database is unreachable or slow, the previous measurement stays in use. */
   async #measureAgain(): Promise<void> {
     const measured = await this.#measureOrigin().catch(() => null)
     if (measured !== null && measured.errorMs <= CLOCK_ERROR_MS_MAX) this.#take(measured)

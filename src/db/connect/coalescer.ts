@@ -3,11 +3,11 @@ import { ApiError } from '../../errors.ts'
 /**
  * Collects look-ups that arrive while a query is running, and sends them together in the next query.
  *
- * Under load many requests share one query, and an idle server adds no delay. Appends follow the same rule
+ * Under load many requests share one query. On an idle server there is no delay. Appends follow the same rule
  * (src/append/appender.ts).
  *
  * `load` MUST return one value for each key, in order. If it throws, every caller of that query gets the error. While
- * `waitingMax` look-ups are waiting, a further look-up rejects with ApiError `overloaded`.
+ * `waitingMax` look-ups are waiting, every further look-up rejects with ApiError `overloaded`.
  */
 export class Coalescer<Key, Value> {
   readonly #load: (keys: readonly Key[]) => Promise<readonly Value[]>
@@ -26,12 +26,15 @@ export class Coalescer<Key, Value> {
     if (waitingMax !== undefined && this.#waiting.length >= waitingMax) return Promise.reject(tooMany())
     const { promise, resolve, reject } = Promise.withResolvers<Value>()
     this.#waiting.push({ key, resolve, reject })
-    // Requests that arrive in the same slice of the event loop join the first query.
+    // Waits for the next iteration of the event loop, so that all look-ups of this iteration share the query.
     if (this.#queries < queriesMax && this.#waiting.length === 1) setImmediate(() => this.#begin())
     return promise
   }
 
-  /** Number of look-ups that are waiting now, of queries started so far, and of look-ups (`keys`) in those queries. */
+  /**
+   * Three numbers. `waiting`: look-ups that are waiting now. `queries`: queries started so far. `keys`: look-ups in
+   * these queries.
+   */
   get figures(): { readonly waiting: number; readonly queries: number; readonly keys: number } {
     return { waiting: this.#waiting.length, ...this.#counts }
   }
@@ -49,7 +52,7 @@ export class Coalescer<Key, Value> {
     this.#begin()
   }
 
-  /** Returns how many of the waiting look-ups go into the next query: at least one. */
+  /** Returns how many of the waiting look-ups the next query may contain. The result is at least one. */
   #countNext(): number {
     const { keysMax, weight } = this.#limits
     if (!weight) return keysMax
@@ -75,10 +78,10 @@ export class Coalescer<Key, Value> {
 /**
  * Limits of a coalescer.
  *
- * - `keysMax`: look-ups in one query.
- * - `queriesMax`: concurrent queries.
- * - `waitingMax`: waiting look-ups; absent: no limit.
- * - `weight.max`: total weight of the keys in one query.
+ * - `keysMax`: maximum number of look-ups in one query.
+ * - `queriesMax`: maximum number of concurrent queries.
+ * - `waitingMax`: maximum number of waiting look-ups. Absent if there is no limit.
+ * - `weight.max`: maximum total weight of the keys in one query.
  */
 type Limits<Key> = {
   readonly keysMax: number

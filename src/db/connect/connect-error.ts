@@ -1,11 +1,11 @@
 import type { Tls } from './tls.ts'
 
 /**
- * Thrown if a connection could not be made, so nothing was sent. The message says what to do and never contains the
- * password.
+ * Thrown if a connection could not be made. In this case nothing was sent. The message says what to do and never
+ * contains the password.
  */
 export class ConnectError extends Error {
-  /** Error code of the network or of TLS, or a SQLSTATE. */
+  /** Error code of the network or of TLS, or an SQLSTATE of Postgres. */
   readonly code: string | undefined
 
   constructor(message: string, cause: Error) {
@@ -21,8 +21,8 @@ export class ConnectError extends Error {
 
 export function explainConnectFailure(error: Error, where: string, tls: Tls): ConnectError {
   if (error instanceof ConnectError) return error
-  // The code or the name replaces a missing message: for a host with several addresses Node throws an error without
-  // one.
+  // For a host with several addresses, Node throws an error without a message. The code or the name then replaces the
+  // message.
   const text = error.message || (error as { code?: string }).code || error.name
   const advice = adviseOn(error, tls)
   return new ConnectError(`cannot connect to the database ${where}: ${text}${advice && `: ${advice}`}`, error)
@@ -38,7 +38,7 @@ function adviseOn(error: Error, tls: Tls): string {
 
 const CHECK_LOGIN = 'check user and password'
 
-/** Advice by error code. Codes that need no advice are missing. */
+/** Maps error codes to advice. Codes that need no advice are missing. */
 const BY_CODE: Readonly<Record<string, string | ((tls: Tls) => string)>> = {
   ECONNREFUSED: 'check that Postgres runs there',
   ENOTFOUND: 'its host name is unknown: check the URL',

@@ -20,33 +20,33 @@ import {
 import { chooseTls, isUnverified, type Tls } from './tls.ts'
 
 /**
- * Connection settings from the environment, besides the URL. All are plain values, so that they can be passed to a
- * thread.
+ * Connection settings from the environment. The URL is not among them. All are plain values, so that they can be passed
+ * to a thread.
  */
 export type DatabaseOptions = {
-  /** A CA bundle in PEM; null: the certificates that Node trusts by default. */
+  /** A CA bundle in PEM. null if the certificates that Node trusts by default are used. */
   readonly caFile: string | null
-  /** Source of the password; null: the URL has the password, or no password is needed. */
+  /** Source of the password. null if the URL has the password, or if no password is needed. */
   readonly password: PasswordSource | null
-  /** Unsafe settings that the operator accepts because the storage makes up for them. */
+  /** Unsafe settings that the operator accepts, because the storage makes them safe. */
   readonly accepted?: readonly Acceptable[]
 }
 
 const NO_OPTIONS: DatabaseOptions = { caFile: null, password: null }
 
-/** Tests, tools and the command line pass a URL alone, without further options. */
+/** A database, or a URL alone without further options. Tests, tools and the command line pass a URL. */
 export type DatabaseOrUrl = Database | string
 
 /**
- * Computes the MAC by which Postgres knows that this process has the master key
- * (docs/decisions/0020-a-login-alone-writes-nothing.md).
+ * Computes the MAC that proves to Postgres that this process has the master key
+ * (docs/decisions/0003-keys-and-database-logins.md#proof-of-the-writer).
  */
 type DatabaseMac = (chunks: Iterable<Uint8Array>) => Buffer
 
 /**
- * A database with one login. All connections of the project are made here.
+ * A database with one login. It makes all connections of the project.
  *
- * Reads the URL, sets up TLS, gets the password and words the errors. Throws if the URL has an unknown or
+ * Reads the URL, sets up TLS, gets the password and writes the error messages. Throws if the URL has an unknown or
  * contradictory setting. The message says what to do and never contains the password.
  */
 export class Database {
@@ -65,8 +65,9 @@ export class Database {
   readonly archive: ArchiveContent | null
 
   /**
-   * `mac` is null for the owner's connections and for those that only read. `archive` reads content that has left
-   * Postgres; null: there is no archive, or no documents are read.
+   * `mac` proves that this process has the master key. It is null for the owner's connections and for connections that
+   * only read. `archive` reads content that has left Postgres. It is null if there is no archive, or if no documents
+   * are read.
    */
   constructor(
     url: string,
@@ -97,7 +98,7 @@ export class Database {
     return typeof database === 'string' ? new Database(database) : database
   }
 
-  /** True if TLS does not verify the server's identity. Callers log a warning then. */
+  /** True if TLS does not verify the server's identity. In this case callers log a warning. */
   get isUnverified(): boolean {
     return isUnverified(this.#tls, this.#login.host)
   }
@@ -129,24 +130,24 @@ export class Database {
       accepted: this.options.accepted ?? [],
       archive: this.archive,
       admit: (session) => {
-        // The session is the first of a new timeline, so connections that are idle now lead to the replaced primary.
+        // The session is the first of a new timeline, so the other open connections lead to the replaced primary.
         if (this.#fence.admit(session)) this.renew()
       },
       renew: () => this.renew(),
     }
   }
 
-  /** Whether the primary that serves the connection has been replaced since the connection was made. */
+  /** Returns whether the primary that serves the connection has been replaced since the connection was made. */
   isReplaced({ timeline }: DatabaseClient): boolean {
     return timeline !== null && this.#fence.isReplaced(timeline)
   }
 
-  /** Gets the first password in advance, because this may take longer than the connection timeout. */
+  /** Gets the first password in advance, because a password command may take longer than the connection timeout. */
   async prepare(): Promise<void> {
     await this.#passwords?.get()
   }
 
-  /** Whether the connection should be tried again at once, because the password may have been rotated. */
+  /** Returns whether connecting should be tried again at once, because the password may have been rotated. */
   isWorthAnother(error: Error): boolean {
     return this.#passwords !== null && error instanceof ConnectError && error.isLoginRefused
   }
@@ -173,7 +174,7 @@ export class Database {
 
 type Pool = { renew(): void; readonly clients: readonly pg.ClientBase[] }
 
-/** Prevents pg from reading a password file (PGPASSFILE, ~/.pgpass) and sending what it finds there. */
+/** Prevents pg from reading a password file (PGPASSFILE, ~/.pgpass) and from sending a password of that file. */
 function noPassword(): never {
   throw new Error('it asks for a password, and none is given')
 }
@@ -184,15 +185,15 @@ export type DatabaseClientConfig = pg.ClientConfig & {
   readonly attempt: <T>(connect: () => Promise<T>) => Promise<T>
   readonly mac: DatabaseMac | null
   /**
-   * Whether the login migrates or repairs. If so, or if there is a `mac`, the session's safety is checked before
-   * anything is written.
+   * True if the login migrates or repairs. If it is true, or if there is a `mac`, the session's settings are checked
+   * before anything is written.
    */
   readonly isOwner: boolean
   readonly accepted: readonly Acceptable[]
   readonly archive: ArchiveContent | null
-  /** Throws if a replaced primary serves the session. */
+  /** Registers the session's timeline. Throws if a replaced primary serves the session. */
   readonly admit: (session: Timeline) => void
-  /** Closes all open connections. Called when the reason for a refusal applies to all open connections. */
+  /** Replaces all open connections. Called when a session is refused for a reason that applies to all connections. */
   readonly renew: () => void
   /**
    * Settings of the session. They are set by a statement before the session's first use, because poolers refuse them
@@ -206,8 +207,9 @@ type ConnectCallback = Parameters<pg.Client['connect']>[0]
 /**
  * A connection whose errors say what to do. If connecting fails, no socket stays open.
  *
- * pg itself closes a socket whose server has not answered, but leaves it open if the login failed on this side. A
- * connection that breaks fails its query. It also emits an error, which would end a process without a listener.
+ * pg closes a socket whose server has not answered, but leaves a socket open if this side ends the login. If a
+ * connection breaks, its query fails. The connection also emits an error, which would end a process that has no
+ * listener.
  */
 export class DatabaseClient extends pg.Client {
   readonly #config: DatabaseClientConfig
@@ -222,7 +224,8 @@ export class DatabaseClient extends pg.Client {
     this.on('error', () => {})
     for (const oid of NUMBER_TYPES) this.setTypeParser(oid, Number)
     this.setTypeParser(BIGINT_ARRAY_TYPE, parseNumbers)
-    // This listener runs before pg's own listener, which builds the rows of a query by these column names.
+    // `nameInCamelCase` renames the columns. It must run before pg's own listener, which builds the rows with these
+    // names.
     const { connection } = this as unknown as { connection: EventEmitter }
     connection.prependListener('rowDescription', nameInCamelCase)
     connection.prependListener('notice', (notice: { readonly routine?: string }) => {
@@ -231,8 +234,8 @@ export class DatabaseClient extends pg.Client {
   }
 
   /**
-   * The session's timeline; null: the database hides it, or it was not read, because the connection is not the
-   * owner's and was made without the master key.
+   * The session's timeline. null in two cases: the database hides the timeline, or the timeline is not read. It is read
+   * only on connections of the owner and on connections made with the master key.
    */
   get timeline(): Timeline | null {
     return this.#timeline
@@ -270,15 +273,15 @@ export class DatabaseClient extends pg.Client {
       return this
     } catch (error) {
       const inner = this as unknown as { _ending: boolean; connection: { stream: { destroy(): void } } }
-      // Marks the end as intended. Otherwise pg would report a broken connection, and its pool would conclude that
-      // the database has moved.
+      // Marks the end as intended. Otherwise pg would report a broken connection, and its pool would assume that the
+      // database has moved.
       inner._ending = true
       inner.connection.stream.destroy()
       throw this.#config.explain(error as Error)
     }
   }
 
-  /** Throws if the session leads to a standby, which is behind, or to a replaced primary. */
+  /** Throws if a standby, which may be behind, or a replaced primary serves the session. */
   async #requirePrimary(): Promise<void> {
     try {
       const { rows } = await this.query<Timeline & { readonly isStandby: boolean }>(TIMELINE_SQL)
@@ -309,7 +312,8 @@ export class DatabaseClient extends pg.Client {
   }
 
   /**
-   * Proves the session to the triggers that guard its writes. Throws if one of those triggers is off.
+   * Proves to the triggers which guard the session's writes that this process has the master key. Throws if one of
+   * those triggers is off.
    *
    * `pid` is the server process that has answered the connection's statements so far.
    */
@@ -326,16 +330,17 @@ export class DatabaseClient extends pg.Client {
         this.#config.renew()
         throw refusalOf([describeGuards(missing)])
       }
-      // The name must have the known form: an impostor of the database must not obtain the MAC of any other text.
+      // The session name must have the known form. Otherwise an impostor of the database could obtain the MAC of
+      // another text.
       if (!SESSION_NAME.test(name))
         throw new Error('the database answered with an unknown form of session name')
-      // Sets the search_path. A login may set its own search_path, with a schema of its choice before pg_catalog. If
-      // it may also create functions (in a database upgraded from Postgres 14), a thief of the login could make a
-      // proven session call the thief's function.
+      // Sets the search_path. Otherwise an attacker who has stolen the login could give it a search_path with a schema
+      // of the attacker before pg_catalog. In a database that was upgraded from Postgres 14, the login may also create
+      // functions. This session, which proves that it has the master key, would then call a function of the attacker.
       await this.query(`${setStatement([SESSION_MAC, ''])}; ${setStatement(['search_path', 'pg_catalog'])}`)
-      // Sent as a parameter, because pg_stat_activity shows the texts of statements to all sessions of the same
-      // login. A reader of the MAC could end this session and open new sessions until one gets the same process
-      // number.
+      // The MAC is sent as a parameter, because pg_stat_activity shows the texts of statements to all sessions of the
+      // same login. Somebody who reads the MAC there could end this session, and open new sessions until one of them
+      // gets the same process number.
       await this.query('select set_config($1, $2, false)', [
         SESSION_MAC,
         mac([Buffer.from(name)]).toString('hex'),
@@ -347,7 +352,8 @@ export class DatabaseClient extends pg.Client {
 }
 
 /**
- * Clears values that pg takes from the environment (PGOPTIONS, …). An empty configured value would count as missing.
+ * Clears values that pg takes from the environment (PGOPTIONS, …). An empty value in the configuration would not do
+ * this, because pg treats it as missing.
  */
 function forgetEnvironment(client: {
   connectionParameters: Record<string, unknown>
@@ -358,12 +364,15 @@ function forgetEnvironment(client: {
 }
 
 /**
- * Postgres function that waits for synchronous standbys. The warning is recognized by this name, because messages are
- * translated and function names are not.
+ * Postgres function that waits for synchronous standbys. The warning is recognized by this name, because Postgres
+ * translates messages but not function names.
  */
 const UNREPLICATED_ROUTINE = 'SyncRepWaitForLSN'
 
-/** pg_control_checkpoint() is not used, because right after a promotion it still returns the previous timeline. */
+/**
+ * SQL that reads the timeline. It does not use pg_control_checkpoint(), which still returns the previous timeline right
+ * after a promotion.
+ */
 const TIMELINE_SQL = `
   select pg_catalog.pg_is_in_recovery() as is_standby, c.system_identifier::text as system,
     case when not pg_catalog.pg_is_in_recovery() then ('x' || pg_catalog.left(
@@ -371,8 +380,8 @@ const TIMELINE_SQL = `
   from pg_catalog.pg_control_system() as c`
 
 /**
- * feature_not_supported, insufficient_privilege, undefined_function: the database has no write-ahead log of this
- * kind, or hides it.
+ * SQLSTATEs feature_not_supported, insufficient_privilege and undefined_function. They mean that the database has no
+ * write-ahead log of this kind, or hides it.
  */
 const TIMELINE_UNAVAILABLE = ['0A000', '42501', '42883']
 
@@ -380,10 +389,10 @@ const SESSION_MAC = 'tallystick.session_mac'
 const SESSION_NAME = /^tallystick session \S+ \d+ \d+(\.\d+)?$/
 
 /**
- * SQLSTATEs undefined_function, invalid_schema_name, insufficient_privilege. They mean that `migrate` has not run
+ * SQLSTATEs undefined_function, invalid_schema_name and insufficient_privilege. They mean that `migrate` has not run
  * yet, so nothing can be proven or written.
  *
- * checkDatabase reports this state, and its caller replaces such connections.
+ * checkDatabase reports this state, and its caller replaces the connections that were made in this state.
  */
 export const NOT_MIGRATED = ['42883', '3F000', '42501']
 
@@ -394,8 +403,8 @@ const TWO_PASSWORDS =
 const PARAMETERS = ['sslmode', 'sslrootcert', 'host']
 
 /**
- * Throws on unknown parameters, because somebody may rely on them. Also throws on repeated parameters: libpq takes
- * the last one, `URLSearchParams` the first.
+ * Throws on unknown parameters, because the operator may expect an effect of them. Also throws on repeated parameters,
+ * because libpq uses the last value, but `URLSearchParams` the first.
  */
 function refuseUnknown(parameters: URLSearchParams): void {
   const names = [...parameters.keys()]
@@ -413,7 +422,7 @@ const PORT_DEFAULT = 5432
 
 /**
  * Parses the login as libpq does. The folder of a Unix socket is in the parameter `host`, or percent-encoded in place
- * of the URL's host.
+ * of the URL's host name.
  */
 function parseLogin(url: URL): Login {
   const host = url.searchParams.get('host') ?? decodePart(url.hostname).replace(/^\[(.+)\]$/, '$1')
@@ -426,8 +435,8 @@ function parseLogin(url: URL): Login {
 }
 
 /**
- * Decodes percent escapes. Generated passwords may contain unescaped percent signs, which throw. The error omits the
- * text, because it may be part of the password.
+ * Decodes percent escapes. Throws for an unescaped percent sign, which generated passwords may contain. The error omits
+ * the text, because it may be part of the password.
  */
 function decodePart(text: string): string {
   try {

@@ -1,13 +1,16 @@
 import { ApiError, type ErrorCode } from '../../errors.ts'
 
-/** Returns the name of the violated constraint of a Postgres error; null for any other error. */
+/**
+ * Returns the name of the constraint that a Postgres error names, such as a violated constraint. Returns null if the
+ * error names no constraint.
+ */
 export function constraintOf(error: unknown): string | null {
   const { constraint } = error as { constraint?: unknown }
   return typeof constraint === 'string' ? constraint : null
 }
 
 /**
- * Client errors by the name of the violated constraint.
+ * Maps the name of a violated constraint to the error that the client gets.
  *
  * Two concurrent requests may both pass the check before the write. The database then accepts one of them, and the
  * other request gets this error.
@@ -52,7 +55,7 @@ const REFUSALS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   received_entries_once: ['state_conflict', 'another entry with that seq was received before'],
 }
 
-/** Constraints whose violation may pass a moment later, so the error is retryable. */
+/** Constraints whose violation may end a moment later. Their errors are retryable. */
 const RETRIED: ReadonlySet<string> = new Set([
   'offers_pending',
   'statements_policy',
@@ -60,7 +63,7 @@ const RETRIED: ReadonlySet<string> = new Set([
 ])
 const RETRYABLE = { retryable: true, retryAfterMs: 1_000 } as const
 
-/** Returns the client error for a violated constraint. Any other error is returned unchanged. */
+/** Returns the client error for a violated constraint. Returns any other error unchanged. */
 export function explainConstraint(error: unknown): unknown {
   const constraint = constraintOf(error)
   const refusal = constraint === null ? undefined : REFUSALS[constraint]

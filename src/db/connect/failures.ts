@@ -2,26 +2,27 @@ import pg from 'pg'
 import { ConnectError } from './connect-error.ts'
 
 /**
- * What a failed call means for its transaction.
+ * Effect of a failed call on its transaction.
  *
- * - `data`: Postgres refused these rows and rolled back. Other rows may pass.
- * - `deadlock`: rolled back. The same call may pass.
- * - `unavailable`: rolled back or never begun. The database cannot take the call in its present state.
- * - `unknown`: no answer came, or the server went away. The transaction may have committed.
+ * - `data`: Postgres refused these rows and rolled back. A call with other rows may succeed.
+ * - `deadlock`: Postgres rolled back. The same call may succeed later.
+ * - `unavailable`: the transaction was rolled back or never begun. The database cannot do the call in its present
+ *   state.
+ * - `unknown`: no answer came, or the server ended. The transaction may have committed.
  */
 export type Failure = {
   readonly kind: 'data' | 'deadlock' | 'unavailable' | 'unknown'
   readonly error: Error
 }
 
-/** Thrown if a parameter cannot be encoded, before anything is sent. Other rows may pass. */
+/** Thrown if a parameter cannot be encoded, before anything is sent. A call with other rows may succeed. */
 export class ValueError extends Error {}
 
 /**
- * Whether `error` is caused by the database's state and not by the query's values.
+ * Returns whether the database's state caused the error, and not the query's values.
  *
- * True for lost connections and for all Postgres errors that are not about data. Use it for reads only, because a
- * write that failed in this way has an unknown outcome.
+ * Returns true for lost connections and for all Postgres errors that are not about data. Use it for reads only, because
+ * a write that failed in this way has an unknown outcome.
  */
 export function isUnavailable(error: Error): boolean {
   if (error instanceof ConnectError) return true
@@ -32,21 +33,21 @@ export function isUnavailable(error: Error): boolean {
 }
 
 /**
- * Whether the error says that a text contains a character that the database cannot store: U+0000, or one that its
- * encoding lacks.
+ * Returns whether the error means that a text contains a character that the database cannot store. This is U+0000, or a
+ * character that the database's encoding lacks.
  */
 export function isUnstorable(error: Error): boolean {
   return error instanceof pg.DatabaseError && UNSTORABLE.has(error.code ?? '')
 }
 
-// character_not_in_repertoire, untranslatable_character
+// SQLSTATEs character_not_in_repertoire and untranslatable_character.
 const UNSTORABLE = new Set(['22021', '22P05'])
 
 /**
- * Whether neither data, load, a failover nor an operator explains a Postgres error.
+ * Returns whether a Postgres error has an unexpected cause, that is: neither data, load, a failover nor an operator.
  *
- * Then our code has a bug, or somebody has changed the schema. Clients are told to retry, so an alert must count
- * these errors.
+ * Then our code has a bug, or somebody has changed the schema. Clients are told to retry, so an alert must count these
+ * errors.
  */
 export function isUnexpected(error: Error): boolean {
   if (!(error instanceof pg.DatabaseError) || error.code === undefined || isAboutData(error)) return false
@@ -54,8 +55,8 @@ export function isUnexpected(error: Error): boolean {
 }
 
 /**
- * Whether `error` says that the connection no longer leads to a primary: a failover, a restart, or an answer that
- * never came.
+ * Returns whether the error means that the connection no longer leads to a primary. Causes are a failover, a restart,
+ * or an answer that never came.
  *
  * All other open connections then lead to the same old server. Only a new connection resolves the host name again.
  */
@@ -65,14 +66,14 @@ export function isMoved(error: Error): boolean {
   return isUnanswered(error) || error.message.startsWith('Connection terminated unexpectedly')
 }
 
-/** Whether the query timed out. The connection will deliver nothing more. */
+/** Returns whether the query timed out. After a timeout the connection cannot be used any more. */
 export function isUnanswered(error: Error): boolean {
   return error.message === 'Query read timeout'
 }
 
-// SQLSTATEs: read_only_sql_transaction, admin_shutdown, crash_shutdown, cannot_connect_now, connection_failure,
-// invalid_authorization_specification. The last one means that the master key was replaced after the session had
-// proved it.
+// SQLSTATEs read_only_sql_transaction, admin_shutdown, crash_shutdown, cannot_connect_now, connection_failure and
+// invalid_authorization_specification. The last one means that the master key was replaced after the session had proved
+// that it has the key.
 const MOVED = new Set(['25006', '57P01', '57P02', '57P03', '08006', '28000'])
 
 const SOCKET_CODES = new Set([
@@ -87,20 +88,22 @@ const SOCKET_CODES = new Set([
   'ENOENT',
 ])
 
-// Messages of errors of `pg` and `pg-pool` that have no code.
+// Matches the messages of errors of `pg` and `pg-pool` that have no code.
 const PG_MESSAGES =
   /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Cannot use a pool after calling end)/
 
 const DEADLOCK = new Set(['40001', '40P01'])
 
-/** Data exceptions, integrity constraint violations. */
+/** SQLSTATE classes of data exceptions and integrity constraint violations. */
 const DATA_CLASSES = ['22', '23']
-/** raise_exception, no_data_found: an SQL function refused its arguments. */
+/** SQLSTATEs raise_exception and no_data_found. They mean that an SQL function refused its arguments. */
 const RAISED = new Set(['P0001', 'P0002'])
 
 /**
- * Whether the error is about data. In other classes Postgres itself names no constraint. Our functions name one in
- * class 55, and in class 28 for errors about the caller.
+ * Returns whether the error is about data.
+ *
+ * An error of class 55 is about data if it names a constraint. Our functions name one in such errors, Postgres itself
+ * never does. An error of class 28 may also name a constraint, but it is about the caller.
  */
 function isAboutData(error: pg.DatabaseError): boolean {
   if (error.code === undefined || isFatal(error)) return false
@@ -109,14 +112,14 @@ function isAboutData(error: pg.DatabaseError): boolean {
   return error.constraint !== undefined && sqlClass === '55'
 }
 
-/** Whether the error ended the session. */
+/** Returns whether the error ended the session. */
 function isFatal({ severity }: pg.DatabaseError): boolean {
   return severity === 'FATAL' || severity === 'PANIC'
 }
 
 /**
- * Whether other rows may pass although the error is not marked as an error of data. One row may be too large, or may
- * trigger a bug.
+ * Returns whether a call with other rows may succeed, although the error is not classified as `data`. One row may be
+ * too large, or may trigger a bug.
  */
 export function mayBeOfRows({ kind, error }: Failure): boolean {
   return (
@@ -124,24 +127,25 @@ export function mayBeOfRows({ kind, error }: Failure): boolean {
   )
 }
 
-// query_canceled (statement_timeout) and cannot_connect_now. Both are answered before anything is committed.
+// SQLSTATEs query_canceled (statement_timeout) and cannot_connect_now. Postgres answers them before anything is
+// committed.
 const NOT_COMMITTED = new Set(['57014', '57P03'])
 
-// Classes of connection exceptions, and of a server that went away (57P01, 57P02). The outcome is unknown, because
-// Postgres may end a session whose committed transaction still waits for a synchronous standby.
+// SQLSTATE classes of connection exceptions, and of a server that has ended (57P01, 57P02). The outcome is unknown,
+// because Postgres may end a session whose committed transaction still waits for a synchronous standby.
 const UNKNOWN_CLASSES = ['08', '57', '58', 'XX']
-// statement_completion_unknown
+// SQLSTATE statement_completion_unknown.
 const UNKNOWN = new Set(['40003'])
-// Classes of invalid authorization and insufficient resources. A FATAL error of these classes ends a session before
-// it begins.
+// SQLSTATE classes of invalid authorization and insufficient resources. A FATAL error of these classes ends a session
+// before it begins.
 const BEFORE_SESSION_CLASSES = ['28', '53']
 
-// program_limit_exceeded: a row is too large. Postgres also uses it when it stops before transaction numbers wrap
-// around.
+// SQLSTATE program_limit_exceeded. It means that a row is too large. Postgres also uses it when it refuses writes to
+// protect transaction numbers from wrapping around.
 const LIMIT_EXCEEDED = '54000'
 
-// Classes and codes of passing states: connections, authorization, rollbacks, resources, locks, operators, the
-// system.
+// SQLSTATE classes and codes of temporary states: connections, authorization, rollbacks, resources, locks, operators,
+// the system.
 //
 // The single codes are read_only_sql_transaction, timeouts of a transaction, insufficient_privilege, and errors of a
 // session whose plans or statements a migration or a pooler has removed.
@@ -149,13 +153,13 @@ const PASSING_CLASSES = ['08', '28', '40', '53', '55', '57', '58']
 const PASSING = new Set(['25006', '25P03', '25P04', '42501', LIMIT_EXCEEDED, '0A000', '26000'])
 
 /**
- * Returns the kind of a failed call. The default is `unavailable`: nothing was committed, and the same call may pass
- * later.
+ * Returns the kind of a failed call. The default is `unavailable`, which means that nothing was committed and that the
+ * same call may succeed later.
  */
 export function classifyFailure(error: Error): Failure {
   if (error instanceof ValueError) return { kind: 'data', error }
-  // Only an error that Postgres itself sent has a SQLSTATE. Socket errors have codes too, and EPIPE even has the form
-  // of a SQLSTATE.
+  // Only an error that Postgres itself sent has an SQLSTATE. Socket errors have codes too, and EPIPE even has the form
+  // of an SQLSTATE.
   if (!(error instanceof pg.DatabaseError) || error.code === undefined) return { kind: 'unknown', error }
   return { kind: kindOf(error, error.code), error }
 }

@@ -1,11 +1,11 @@
 /**
  * A session's position in the history of its cluster.
  *
- * Postgres begins a new timeline at each promotion. Of two primaries of one system, the one with the lower timeline
- * was replaced.
+ * Postgres begins a new timeline at each promotion. If two primaries have the same `system`, the one with the lower
+ * timeline was replaced.
  */
 export type Timeline = {
-  /** Decimal identifier made by initdb. A primary and its standbys share it. */
+  /** Decimal identifier that initdb made. A primary and its standbys have the same identifier. */
   readonly system: string
   /** Number of the timeline. The first timeline is 1. */
   readonly timeline: number
@@ -15,12 +15,11 @@ export type Timeline = {
  * Remembers the highest timeline that this process has seen.
  *
  * A replaced primary that was stopped or cut off from its cluster may not know that it was replaced. It answers like
- * any other primary, and none of its own data shows the replacement. This process remembers it instead
- * (docs/decisions/0032-old-primaries-are-fenced.md).
+ * any other primary, and none of its own data shows the replacement. So this process remembers the replacement
+ * (docs/decisions/0032-failover-and-replicas.md#replaced-primaries).
  *
- * The timeline of a session never changes: a demoted primary ends its sessions, and sessions of a standby are
- * refused. So each connection reads its timeline once. The timeline is compared whenever the connection is taken from
- * its pool.
+ * The timeline of a session never changes: a demoted primary ends its sessions, and sessions of a standby are refused.
+ * So each connection reads its timeline once. The timeline is compared whenever the connection is taken from its pool.
  */
 export class Fence {
   #highest: Timeline | null = null
@@ -44,8 +43,8 @@ export class Fence {
   /**
    * Returns whether a replaced primary serves the session.
    *
-   * A session of another system is never replaced: that system is another database, restored from a dump or upgraded,
-   * and its timelines cannot be compared with these.
+   * Returns false for a session of another system. Such a system is another database, restored from a dump or upgraded.
+   * Its timelines cannot be compared with the timelines of this system.
    */
   isReplaced({ system, timeline }: Timeline): boolean {
     return this.#highest?.system === system && timeline < this.#highest.timeline

@@ -6,7 +6,7 @@ import type { Pooler } from './pooler.ts'
 
 type WatchLog = { warn(details: object, message: string): void }
 
-/** Internals of a pg client: its active query and its server process. */
+/** A pg client with two internal members: its active query and the id of its server process. */
 type ClientWithQuery = pg.ClientBase & {
   readonly processID: number | null
   readonly _activeQuery: object | null
@@ -14,12 +14,12 @@ type ClientWithQuery = pg.ClientBase & {
 }
 
 /**
- * Finds connections whose server vanished without closing them, as after a failover whose old primary no longer
- * answers.
+ * Finds connections whose server vanished without closing them. This happens after a failover if the old primary no
+ * longer answers.
  *
- * The kernel reports nothing while sent data is unconfirmed, so a query would wait for its whole timeout. If an
- * answer is late, a new connection reads the state of the server process. If the process does not exist or is idle,
- * no answer will come. The connection is then closed, and its query fails as on any broken connection.
+ * The kernel reports no error while sent data is unconfirmed, so a query would wait for its whole timeout. If an answer
+ * is late, a new connection reads the state of the server process. If the process does not exist or is idle, no answer
+ * will come. The connection is then closed, and its query fails as on any broken connection.
  *
  * Does nothing behind a pooler, because the process ids that a pooler announces do not exist. Returns a function that
  * stops the watch.
@@ -38,13 +38,14 @@ export function watchHalfOpen(database: Database, pooler: Pooler, log: WatchLog)
     })
     if (late.length === 0) return
     await cutHalfOpen(database, late, log)
-    // The server process still exists and is busy, so the query gets the same time again.
+    // The server process of each remaining query exists and is busy. So the query may wait for another
+    // HALF_OPEN_AFTER_MS.
     for (const { _activeQuery: query } of late) if (query) seenAtMs.set(query, performance.now())
   }
   const timer = setInterval(() => {
     if (isChecking) return
     isChecking = true
-    // An error means that the database is unreachable, so no state can be read. Waiting queries fail by their own
+    // An error means that the database is unreachable, so no state can be read. Waiting queries then fail by their own
     // timeouts.
     check()
       .catch(() => {})
@@ -72,7 +73,7 @@ async function cutHalfOpen(
   } finally {
     await client.end()
   }
-  // An answer that was already on its way arrives during this pause.
+  // An answer that is already under way arrives during this pause.
   await new Promise((resolve) => setTimeout(resolve, HALF_OPEN_GRACE_MS))
   for (const { client, query } of waiting) {
     if (busy.has(client.processID!) || client._activeQuery !== query) continue
@@ -81,7 +82,7 @@ async function cutHalfOpen(
   }
 }
 
-/** Returns the ids of those server processes that exist and are busy. */
+/** Returns the ids of the server processes of `late` that exist and are busy. */
 async function listBusy(client: pg.Client, late: readonly ClientWithQuery[]): Promise<Set<number>> {
   const { rows } = await client.query<{ pid: number }>(
     `select pid from pg_stat_activity where pid = any($1) and usename = current_user and state is distinct from 'idle'`,

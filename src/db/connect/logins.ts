@@ -14,10 +14,10 @@ export const DEFAULT_LOGINS: LoginNames = { api: 'tallystick_api', worker: 'tall
 
 const PASSWORD_TRIES_MAX = 50
 
-/** Passwords to set; null: the login exists, and its password is managed elsewhere. */
+/** Passwords to set. null if the login exists and its password is managed elsewhere. */
 export type LoginPasswords = { readonly api: string | null; readonly worker: string | null }
 
-/** Returns the URL of another login to the same database. `password` is null for a login without a password. */
+/** Returns the URL for another login to the same database. `password` is null for a login without a password. */
 export function loginUrl(url: string, login: string, password: string | null): string {
   const changed = new URL(url)
   changed.username = encodeURIComponent(login)
@@ -26,15 +26,15 @@ export function loginUrl(url: string, login: string, password: string | null): s
 }
 
 /**
- * Creates the API's and the worker's login and sets their passwords where given. `owner` is the database as `client`
- * reached it.
+ * Creates the API's and the worker's login, and sets those passwords that are not null. `owner` is the database to
+ * which `client` is connected.
  *
- * Needs CREATEROLE. Throws, saying what to do, in three cases:
+ * Needs CREATEROLE. Throws an error that says what to do in three cases:
  *
  * - The owner may not create or change a login.
- * - A login is too powerful to be given away.
- * - Another database of this Postgres uses the login with another password: the change would lock that deployment
- *   out.
+ * - A login has too many privileges for servers and workers.
+ * - Another database of this Postgres uses the login with another password. A new password would lock out the
+ *   deployment of the other database.
  */
 export async function ensureLogins(
   client: pg.ClientBase,
@@ -58,7 +58,7 @@ async function ensureLogin(
   login: string,
   password: string | null,
 ): Promise<void> {
-  // The error of an existing role is ignored: roles belong to the whole cluster, and another database's migration may
+  // The error for an existing role is ignored. Roles belong to the whole cluster, and another database's migration may
   // create the same role at this moment.
   const made = `begin
     if not exists (select from pg_roles where rolname = ${pg.escapeLiteral(login)}) then
@@ -74,14 +74,14 @@ async function ensureLogin(
     )
   if (password === null) return
   if (others.length > 0) return requireSamePassword(owner, login, password, others)
-  // May be null, because the setting exists since Postgres 16.
+  // The value is null before Postgres 16, which introduced the setting.
   const { rows } = await client.query<{ iterations: string | null }>(
     "select current_setting('scram_iterations', true) as iterations",
   )
   const verifier = makeScramVerifier(password, Number(rows[0]!.iterations ?? SCRAM_ITERATIONS_DEFAULT))
   // The migration of another database may change the role at the same moment. Postgres then fails with "tuple
-  // concurrently updated" once that migration has committed, so the statement is tried again. The number of tries is
-  // the number of such migrations that can run at once.
+  // concurrently updated" after that migration has committed, so the statement is tried again. PASSWORD_TRIES_MAX
+  // limits the number of such migrations that can run at once.
   const body = `begin
     for try in 1 .. ${PASSWORD_TRIES_MAX} loop
       begin
@@ -92,14 +92,14 @@ async function ensureLogin(
       end;
     end loop;
   end`
-  // Quoted as a literal and not with dollars: a login name that contains two dollar signs would end a dollar-quoted
-  // body, and the rest of the name would be executed.
+  // The body is quoted as a literal, and not with dollar signs. A login name with two dollar signs would end a body
+  // that is quoted with dollar signs, and the rest of the name would be executed.
   await client.query(`do ${pg.escapeLiteral(body)}`).catch((error) => explainRefusal(error, owner, login))
 }
 
 /**
- * Reads whether a login is too powerful to be given away, and in which other databases (`others`) it has privileges
- * or objects.
+ * Returns whether a login has too many privileges for servers and workers, and in which other databases (`others`) it
+ * has privileges or objects.
  */
 async function readLogin(
   client: pg.ClientBase,
@@ -118,7 +118,7 @@ async function readLogin(
   return rows[0]!
 }
 
-/** Throws unless the login already has this password. It tries to log in, because a stored password cannot be read. */
+/** Throws unless the login already has this password. Tries to log in, because a stored password cannot be read. */
 async function requireSamePassword(
   owner: DatabaseOrUrl,
   login: string,
@@ -133,8 +133,8 @@ async function requireSamePassword(
     )
   } catch (error) {
     const { code, isLoginRefused } = error as ConnectError
-    // The password is right, because Postgres checks the privilege to connect after the password. This migration
-    // grants that privilege later.
+    // The password is right, because Postgres checks the privilege to connect after the password. The migration grants
+    // that privilege later.
     if (code === INSUFFICIENT_PRIVILEGE) return
     if (!isLoginRefused) throw error
     throw new Error(
@@ -147,8 +147,8 @@ async function requireSamePassword(
 }
 
 /**
- * Throws the error, explained if a privilege is missing. Since Postgres 16 a login with CREATEROLE changes only roles
- * that it created or got with ADMIN OPTION.
+ * Throws the error. If a privilege is missing, the message says what to do. Since Postgres 16, a login with CREATEROLE
+ * can change only roles that it created or got with ADMIN OPTION.
  */
 function explainRefusal(error: Error & { code?: string }, owner: DatabaseOrUrl, login: string): never {
   if (error.code !== INSUFFICIENT_PRIVILEGE) throw error
@@ -161,14 +161,14 @@ function explainRefusal(error: Error & { code?: string }, owner: DatabaseOrUrl, 
   )
 }
 
-/** Quotes a name only where SQL needs it, because people read it. */
+/** Quotes a name only if SQL needs quotes, so that people can read it easily. */
 function nameInSql(name: string): string {
   return /^[a-z_][a-z0-9_]*$/.test(name) ? name : pg.escapeIdentifier(name)
 }
 
 /**
- * Grants both logins the privilege to connect, for databases where PUBLIC lacks it. It revokes nothing: other logins
- * may have schemas in the same database, or monitor it.
+ * Grants both logins the privilege to connect, because PUBLIC may lack it. Revokes nothing, because other logins may
+ * have schemas in the same database, or may monitor it.
  */
 export async function grantConnect(client: pg.ClientBase, { api, worker }: LoginNames): Promise<void> {
   await asDatabaseOwner(
@@ -183,9 +183,10 @@ export async function revokeConnect(client: pg.ClientBase, login: string): Promi
 }
 
 /**
- * Revokes temporary tables from PUBLIC. Our logins need none, and a stolen login could fill the disk with them.
+ * Revokes the privilege to make temporary tables from PUBLIC. Our logins need no temporary tables, and a stolen login
+ * could fill the disk with them.
  *
- * Does nothing if the database has another owner, or contains tables of others.
+ * Does nothing if the login is not the owner of the database, or if the database contains tables of other applications.
  */
 export async function revokeTemporary(client: pg.ClientBase): Promise<void> {
   const { rowCount } = await client.query(
@@ -209,10 +210,10 @@ async function asDatabaseOwner(client: pg.ClientBase, what: string, whom: string
 }
 
 /**
- * Finds the logins of the connected database: the API's login has a privilege that only the API needs, the worker's
- * one that only the worker needs.
+ * Finds the logins of the connected database by two privileges: one that only the API's login needs, and one that only
+ * the worker's login needs.
  *
- * Both lists are empty before the first migration. Any login may call it.
+ * Both lists are empty before the first migration. Any login may call this.
  */
 export async function findLogins(
   db: Db,
@@ -229,7 +230,9 @@ export async function findLogins(
   return rows[0]!
 }
 
-/** Grants `rds_iam` to both logins. On RDS a member logs in with a token and no longer with a password. */
+/**
+ * Grants `rds_iam` to both logins. On RDS, a member of `rds_iam` logs in with a token and can no longer use a password.
+ */
 export async function grantRdsIam(client: pg.ClientBase, { api, worker }: LoginNames): Promise<void> {
   const { rows } = await client.query<{ login: string; isMember: boolean | null }>(
     `select l.rolname as login, pg_has_role(l.oid, r.oid, 'member') as "isMember"
@@ -256,8 +259,8 @@ export async function grantRdsIam(client: pg.ClientBase, { api, worker }: LoginN
 const INSUFFICIENT_PRIVILEGE = '42501'
 
 /**
- * Throws unless the connected login is as restricted as an API pod or a worker must be (docs/ARCHITECTURE.md). The
- * restriction bounds the harm that a stolen pod can do.
+ * Throws unless the connected login is as restricted as an API server or a worker must be (docs/ARCHITECTURE.md). The
+ * restrictions limit the damage if somebody takes over a pod.
  */
 export async function checkLogin(db: Db, part: 'server' | 'worker'): Promise<void> {
   const { rows } = await db.query<Record<string, boolean | string>>(LOGIN_POWERS)
@@ -274,8 +277,8 @@ export async function checkLogin(db: Db, part: 'server' | 'worker'): Promise<voi
 }
 
 /**
- * The worker needs this privilege, and a server must not have it: a process that signs entries must not sign
- * checkpoints.
+ * Privilege that the worker needs and that a server must not have. A process that signs entries must not be able to
+ * sign checkpoints.
  */
 const WORKERS_POWER = 'may read the note key'
 

@@ -4,7 +4,7 @@ import type { DatabaseKey } from '../../signing/master-key.ts'
 /* Keys by which Postgres recognizes holders of the master key. Only the owner can write and read these keys. */
 
 /**
- * Adds missing keys. Keys that exist are not sent again, because a server that logs all statements also logs their
+ * Adds missing keys. Existing keys are not sent again, because a server that logs all statements also logs their
  * parameters.
  */
 export async function addMacKeys(client: pg.ClientBase, all: readonly DatabaseKey[]): Promise<void> {
@@ -19,8 +19,8 @@ export async function addMacKeys(client: pg.ClientBase, all: readonly DatabaseKe
 }
 
 /**
- * Removes all keys that are not in `keys`. Sessions that proved themselves with a removed key must be replaced. Pools
- * replace them by themselves.
+ * Removes all keys that are not in `keys`. Sessions that used a removed key for their proof must be replaced. Pools do
+ * this by themselves.
  */
 export async function removeOtherMacKeys(client: pg.ClientBase, keys: readonly DatabaseKey[]): Promise<void> {
   await client.query('delete from tallystick.mac_keys where key_id <> all ($1::bytea[])', [

@@ -9,7 +9,7 @@ type ReportIssue = (name: DatabaseVariable, message: string) => void
 type Issue = { readonly path: readonly [string]; readonly message: string }
 
 /**
- * Parses the database options. An issue names the variable and never shows its value, because a command may contain a
+ * Parses the database options. An error names the variable, but never shows its value, because a command may contain a
  * secret.
  */
 export function parseDatabaseOptions(env: Environment): {
@@ -58,7 +58,7 @@ function parseSeconds(text: string | undefined, report: ReportIssue): number {
 
 type Command = readonly [program: string, ...argv: string[]]
 
-/** Returns the words of a command; null: the line is not a valid command. */
+/** Returns the words of a command, or null if the line is not a valid command. */
 function parseCommand(line: string): Command | null {
   const words = line.trimStart().startsWith('[') ? parseArray(line) : line.trim().split(/\s+/)
   const [program, ...argv] = words

@@ -2,23 +2,23 @@ import pg from 'pg'
 import { NUMBER_TYPES } from './row-values.ts'
 
 /*
- * Sends bytes as fewer characters than the two hex digits that Postgres writes for each byte.
+ * Makes Postgres send bytes as fewer characters than the usual two hex digits per byte.
  *
  * In rows with envelopes and payloads, bytes are most of the traffic. Binary results are not possible, because the
- * driver reads every value as UTF-8. The casts give each encoding a type of its own that no table column has, so that
- * the parser can tell them apart.
+ * driver reads every value as UTF-8. Each encoding is cast to a type that no table column has, so that the parser can
+ * recognize the encoding.
  */
 const [BASE64, ESCAPED] = [1043, 1042]
 
-/** Selects bytes of any kind as base64: four characters for three bytes. */
+/** Returns SQL that selects bytes of any kind as base64, which has four characters for three bytes. */
 export const asBase64 = (column: string) => `encode(${column}, 'base64')::varchar`
 /**
- * Selects bytes that are nearly all ASCII, such as envelopes: one character for an ASCII byte, four for any other
- * byte.
+ * Returns SQL for bytes that are nearly all ASCII, such as envelopes. An ASCII byte becomes one character, any other
+ * byte four characters.
  */
 export const asEscaped = (column: string) => `encode(${column}, 'escape')::bpchar`
 
-/** Type parsers (`types` of a pg query) for queries that select such columns. */
+/** Type parsers (`types` of a pg query) for queries that use asBase64 or asEscaped. */
 export const PACKED_TYPES = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     if (oid === BASE64) return (text: string) => Buffer.from(text, 'base64')

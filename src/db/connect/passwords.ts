@@ -3,17 +3,16 @@ import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { PASSWORD_BYTES_MAX, PASSWORD_COMMAND_EVERY_MS, PASSWORD_COMMAND_MS_MAX } from '../limits.ts'
 
-/** Source of a password that is not in the URL. It has plain values only, so that it can be passed to a thread. */
+/** Source of a password that is not in the URL. It contains only plain values, so that it can be passed to a thread. */
 export type PasswordSource =
   | { readonly file: string }
   | {
       readonly command: readonly [program: string, ...argv: string[]]
       readonly cacheMs: number
-      /** Environment variables that the command gets. */
       readonly env: Readonly<Record<string, string>>
     }
 
-/** Target of a connection. A password command gets it as environment variables. */
+/** Target of a connection. A password command gets these values as environment variables. */
 export type Login = {
   readonly host: string
   readonly port: number
@@ -23,11 +22,13 @@ export type Login = {
 
 export type Passwords = {
   /**
-   * Returns the password for one new connection. If it throws, the message says what to do and contains none of the
-   * text that was read.
+   * Returns the password for one new connection. The message of an error says what to do, and contains none of the text
+   * that was read.
    */
   get(): Promise<string>
-  /** Called when the database refused the password. `get` MUST NOT return the refused password from memory again. */
+  /**
+   * Called when the database refused the password. After that, `get` MUST NOT return the refused password from memory.
+   */
   refused(): void
 }
 
@@ -53,7 +54,7 @@ function explainUnreadable(error: NodeJS.ErrnoException): Error {
   return new Error(`the password file cannot be read: ${error.message}`)
 }
 
-/** Reads the file for each connection. To rotate the password, write the file; nothing needs a restart. */
+/** Reads the file for each connection. To rotate the password, write the file. No restart is needed. */
 class PasswordFile implements Passwords {
   readonly #file: string
 
@@ -73,13 +74,13 @@ class PasswordFile implements Passwords {
 }
 
 /**
- * Runs a command for the password and uses it for `cacheMs`.
+ * Runs a command for the password, and uses its output for `cacheMs`.
  *
- * Concurrent connections wait for the same run. After half of `cacheMs` the next run begins while the present
- * password is still returned, so that no connection waits.
+ * Concurrent connections wait for the same run. After half of `cacheMs`, the next run begins while the present password
+ * is still returned, so that no connection waits.
  *
- * No shell is involved: an image may have none, and passwords in a command line are sooner or later quoted wrong. The
- * command's error text is not repeated, because it may contain the secret.
+ * The command runs without a shell. An image may have no shell, and a password in a shell command may be quoted wrong.
+ * The command's error text is not repeated, because it may contain the secret.
  */
 class PasswordCommand implements Passwords {
   readonly #source: Extract<PasswordSource, { command: unknown }>
@@ -100,7 +101,7 @@ class PasswordCommand implements Passwords {
     if (ageMs < cacheMs / 2) return this.#cached!.password
     const running = this.#begin()
     if (ageMs >= cacheMs) return running
-    // If this run fails, the error is dropped. The next run after `cacheMs` would fail in the same way and report it.
+    // If this run fails, its error is ignored. If the failure continues, the next run after `cacheMs` reports it.
     running.catch(() => {})
     return this.#cached!.password
   }
@@ -113,8 +114,8 @@ class PasswordCommand implements Passwords {
   }
 
   /**
-   * Forgets the cached password unless it is very recent. Otherwise the command would run without a pause while a
-   * database refuses everybody.
+   * Forgets the cached password unless it is very recent. Otherwise the command would run again and again while the
+   * database refuses every password.
    */
   refused(): void {
     if (this.#cached && performance.now() - this.#cached.sinceMs >= PASSWORD_COMMAND_EVERY_MS)
@@ -142,7 +143,7 @@ class PasswordCommand implements Passwords {
   }
 }
 
-/** Environment variables of the command, with libpq's names. Scripts that call psql know these names. */
+/** Returns the environment variables of the command. They have libpq's names, which scripts that call psql know. */
 function variablesOf({ host, port, user, database }: Login): Record<string, string> {
   return { PGHOST: host, PGPORT: String(port), PGUSER: user, PGDATABASE: database }
 }
@@ -159,8 +160,8 @@ function explainRun({ code, killed, signal }: RunError): string {
 }
 
 /**
- * Removes one line break at the end, which an editor or echo adds. Throws if the rest is empty, too long or has
- * several lines.
+ * Removes one line break at the end, which an editor or echo adds. Throws if the remaining text is empty, is too long
+ * or has several lines.
  */
 function parsePassword(text: string, where: string): string {
   const password = text.replace(/\r?\n$/, '')

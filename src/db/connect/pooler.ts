@@ -6,26 +6,26 @@ import { HANDED_ON } from './session.ts'
 import { withTransaction } from './transaction.ts'
 
 /**
- * Kind of connection pooler between this process and Postgres. `transaction`: the pooler gives a connection to
+ * Kind of connection pooler between this process and Postgres. A pooler of kind `transaction` may give a connection to
  * another client after each transaction or statement.
  */
 export type Pooler = 'none' | 'present' | 'transaction'
 
 /**
- * Detects a pooler, and whether it shares connections between clients by the transaction.
+ * Detects a pooler, and whether the pooler may give a connection to another client after each transaction.
  *
- * A pooler announces a process id of its own when a connection starts. If that id differs from the backend's, a
- * second connection is opened, and two signs of transaction mode are checked. Both are impossible in session mode, in
- * which each client keeps its process:
+ * A pooler announces a process id of its own when a connection starts. If that id differs from the id of the server
+ * process, a second connection is opened, and two signs of transaction mode are checked. Both signs are impossible in
+ * session mode, in which each client keeps its server process:
  *
  * - Another process than before answers this client. This detects a pooler that is busy or that uses its connections
  *   round-robin.
  * - The second client's transaction runs in this client's process. This detects an idle pooler that reuses its last
  *   connection.
  *
- * Each connection also checks once while it is made (connection.ts).
+ * Each connection is also checked once when it is made (connection.ts).
  *
- * Throws if the second connection or a probe fails: then the kind of pooler is unknown, and it must be known.
+ * Throws if the second connection or a check fails, because the kind of pooler must be known.
  */
 export async function findPooler(client: pg.ClientBase, database: DatabaseOrUrl): Promise<Pooler> {
   const pid = await readBackendPid(client)
@@ -45,7 +45,7 @@ export async function findPooler(client: pg.ClientBase, database: DatabaseOrUrl)
   }
 }
 
-/** PgBouncer's answer to `begin`. Its error code is a general protocol error. */
+/** Matches PgBouncer's answer to `begin` in statement mode. Its error code is only a general protocol error. */
 const STATEMENT_MODE = /statement pooling/
 
 /**
@@ -64,10 +64,12 @@ async function readBackendPid(client: pg.ClientBase): Promise<number> {
   return rows[0]!.pid
 }
 
-/** Set because RDS Proxy pins a session to its client after any setting. Every pooled connection has settings, too. */
+/**
+ * Setting of the second connection that findPooler opens. After any setting, RDS Proxy reserves the session for its
+ * client. Pooled connections always have settings, so the second connection must have a setting too.
+ */
 const PINNING = { jit: 'off' }
 
-/** Returns the process id that was announced when the connection started. */
 function announcedPid(client: pg.ClientBase): number | null {
   return (client as pg.ClientBase & { processID?: number | null }).processID ?? null
 }

@@ -20,16 +20,19 @@ import { isMoved, isUnexpected } from './failures.ts'
 type ConnectCallback = Parameters<pg.Pool['connect']>[0]
 
 /**
- * A pool that counts failed connections and can replace its open ones. pg-pool reports a failed connection only to
- * the caller that wanted it.
+ * A pool that counts failed connections and can replace its open connections. pg-pool reports a failed connection only
+ * to the caller that requested it.
  */
 export class DatabasePool extends pg.Pool {
   /**
-   * Failures by kind. `connect`: a connection could not be made. `wait`: no connection became free in time. `idle`:
-   * an unused connection broke.
+   * Number of failures by kind:
+   *
+   * - `connect`: a connection could not be made.
+   * - `wait`: no connection became free in time.
+   * - `idle`: an unused connection broke.
    */
   readonly failures = { connect: 0, wait: 0, idle: 0 }
-  /** Number of Postgres errors that neither data nor a passing state explains. */
+  /** Number of Postgres errors that neither data nor a temporary state explains. */
   unexpected = 0
   readonly archive: ArchiveContent | null
   readonly #database: Database | null
@@ -70,7 +73,9 @@ export class DatabasePool extends pg.Pool {
     })
   }
 
-  /** Closes all present connections as soon as they are free. pg-pool itself can only close connections by age. */
+  /**
+   * Closes all present connections as soon as they are free. pg-pool itself can close connections only by their age.
+   */
   renew(): void {
     if (performance.now() - this.#renewedAtMs < POOLS_RENEWED_EVERY_MS) return
     this.#renewedAtMs = performance.now()
@@ -110,7 +115,8 @@ type PoolInside = {
 type PoolLog = { warn(details: object, message: string): void }
 
 /**
- * Opens the pool for appends: one connection for each sender of the appender, and one for writes that are not queued.
+ * Opens the pool for appends. It has one connection for each sender of the appender, and one for writes that are not
+ * queued.
  */
 export function openWritePool(database: DatabaseOrUrl, log: PoolLog): DatabasePool {
   return openPool(database, log, {
@@ -123,9 +129,9 @@ export function openWritePool(database: DatabaseOrUrl, log: PoolLog): DatabasePo
 /**
  * Opens the pool for look-ups of keys, records and entries.
  *
- * Each statement has one plan for all values. Otherwise Postgres plans a look-up of few ids anew each time, because
- * it assumes ten elements for an array of unknown length. A look-up of one record takes 163 µs with one plan, and 445
- * µs without.
+ * Each statement has one plan for all values. Otherwise Postgres would plan each look-up of a few ids again, because it
+ * assumes ten elements for an array of unknown length. A look-up of one record takes 163 µs with one plan, and 445 µs
+ * without.
  */
 export function openReadPool(database: DatabaseOrUrl, log: PoolLog): DatabasePool {
   return openPool(database, log, {
@@ -137,10 +143,10 @@ export function openReadPool(database: DatabaseOrUrl, log: PoolLog): DatabasePoo
 }
 
 /**
- * Opens the pool for searches, so that key and record look-ups never wait for them.
+ * Opens the pool for searches. It is separate, so that look-ups of keys and records never wait for searches.
  *
- * The settings make the planner choose index walks, because its statistics may be outdated. A walk costs the same
- * whatever the planner assumes about the tables.
+ * The settings make the planner read indexes in order, because its statistics may be outdated. The cost of such a read
+ * does not depend on the planner's estimates.
  */
 export function openSearchPool(database: DatabaseOrUrl, log: PoolLog): DatabasePool {
   return openPool(database, log, {
@@ -151,7 +157,9 @@ export function openSearchPool(database: DatabaseOrUrl, log: PoolLog): DatabaseP
   })
 }
 
-/** Opens the single connection that probes a standby, so that no number of reads can block the probe. */
+/**
+ * Opens a pool with a single connection, which probes a standby. Reads use other pools, so they cannot block the probe.
+ */
 export function openProbePool(database: DatabaseOrUrl, log: PoolLog): DatabasePool {
   return openPool(database, log, {
     max: 1,
@@ -161,7 +169,7 @@ export function openProbePool(database: DatabaseOrUrl, log: PoolLog): DatabasePo
 }
 
 const READ_SETTINGS = {
-  // Off, because plans stay: a table that is small when a statement is prepared may have grown since.
+  // Off, because a prepared plan stays in use. A table that is small when a statement is prepared may grow later.
   enable_seqscan: 'off',
   enable_memoize: 'off',
   jit: 'off',
@@ -175,13 +183,13 @@ const SEARCH_SETTINGS = {
   enable_hashjoin: 'off',
   enable_mergejoin: 'off',
   max_parallel_workers_per_gather: 0,
-  // Off, because a cache of rows by key is useless: the keys differ each time.
+  // Off, because a cache of rows by key is useless if the keys differ each time.
   enable_memoize: 'off',
   jit: 'off',
   plan_cache_mode: 'force_generic_plan',
 }
 
-/** Opens the pool of pg-boss. It is separate, so that followers and queue polling never wait for each other. */
+/** Opens the pool of pg-boss. It is separate, so that followers and the polling of queues never wait for each other. */
 export function openJobPool(database: DatabaseOrUrl, log: PoolLog): DatabasePool {
   return openPool(database, log, {
     max: JOB_CONNECTIONS_MAX,
@@ -193,7 +201,7 @@ export function openJobPool(database: DatabaseOrUrl, log: PoolLog): DatabasePool
 /**
  * Opens the pool for deliveries to endpoints. It is separate, because tenants decide how many deliveries there are.
  *
- * Its plans never scan whole tables: a table that is small when a statement is prepared may have grown since.
+ * Its plans never scan whole tables, because a table that is small when a statement is prepared may grow later.
  */
 export function openWebhookPool(database: DatabaseOrUrl, log: PoolLog): DatabasePool {
   return openPool(database, log, {
@@ -204,7 +212,7 @@ export function openWebhookPool(database: DatabaseOrUrl, log: PoolLog): Database
   })
 }
 
-/** Opens the pool for sending to peers. It is separate for the same reason as the webhook pool. */
+/** Opens the pool for sending to peers. It is separate, because tenants decide how much is sent to peers. */
 export function openPeerPool(database: DatabaseOrUrl, log: PoolLog): DatabasePool {
   return openPool(database, log, {
     max: PEER_CONNECTIONS_MAX,
@@ -216,7 +224,10 @@ export function openPeerPool(database: DatabaseOrUrl, log: PoolLog): DatabasePoo
 
 type PoolOptions = Required<Pick<pg.PoolConfig, 'max' | 'application_name'>> &
   Pick<DatabaseClientConfig, 'settings'> & {
-    /** Postgres ends a statement after this time. If Postgres does not even report that, the connection is given up. */
+    /**
+     * Time in ms after which Postgres ends a statement. If Postgres does not report the end soon after that time, the
+     * connection is closed.
+     */
     readonly statementMs: number
   }
 
@@ -236,8 +247,7 @@ function openPool(
     settings: { statement_timeout: statementMs, ...settings },
   }
   const pool = new DatabasePool(config, opened)
-  // An idle connection that breaks is replaced at its next use. Without this listener the error would end the
-  // process.
+  // An idle connection that breaks is replaced at its next use. Without this listener, the error would end the process.
   pool.on('error', (error: Error & { readonly code?: string }) => {
     pool.failures.idle++
     if (!isIdleEnd(error))
@@ -248,8 +258,8 @@ function openPool(
 }
 
 /**
- * Whether an idle connection was ended for being idle: by idle_session_timeout, a firewall or a pooler. Such ends are
- * counted but not logged.
+ * Returns whether an idle connection was ended because it was idle: by idle_session_timeout, a firewall or a pooler.
+ * Such ends are counted but not logged.
  */
 function isIdleEnd({ code, message }: Error & { readonly code?: string }): boolean {
   return code === '57P05' || code === 'ECONNRESET' || message.startsWith('Connection terminated unexpectedly')

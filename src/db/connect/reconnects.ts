@@ -7,8 +7,8 @@ import { RECONNECT_PAUSE_MS_MAX, RECONNECT_PAUSE_MS_MIN } from '../limits.ts'
  * Without this limit, two servers and two workers made 3,125 attempts in an outage of 30 s. Retries of 28 clients
  * caused 2,641 of these attempts.
  *
- * After a failure one attempt runs at a time, and the pause before it doubles each time. Until an attempt succeeds,
- * all other callers get the last error at once.
+ * After a failure, one attempt runs at a time, and the pause before the next attempt doubles each time. Until an
+ * attempt succeeds, all other callers get the last error at once.
  */
 export class Reconnects {
   readonly #now: () => number
@@ -37,7 +37,7 @@ export class Reconnects {
       this.#failures = 0
       return connected
     } catch (error) {
-      // Several attempts may be running when the database fails. Only the first failure counts.
+      // Several attempts may be running when the database fails. Only the first of these failures counts.
       if (counts(error as Error) && this.#failures === failures) this.#pause(error as Error)
       throw error
     } finally {
@@ -46,7 +46,7 @@ export class Reconnects {
   }
 
   /**
-   * Sets the time of the next attempt. Half of the pause is random, so that many processes do not return at the same
+   * Sets the time of the next attempt. Half of the pause is random, so that many processes do not reconnect at the same
    * moment.
    */
   #pause(error: Error): void {

@@ -53,19 +53,19 @@ export class ReplicaError extends Error {
 
 /**
  * Size and chain hash of a ledger as read on one connection. Later statements on this connection see at least this
- * size, because a standby never goes back.
+ * size, because a standby never loses entries that it has shown.
  */
 export type LedgerShown = {
-  /** Number of entries; 0: the ledger is not visible on the connection. */
+  /** Number of entries. 0 if the ledger is not visible on the connection. */
   readonly size: number
-  /** Chain hash (32 bytes) at that size; null: the ledger has no entries. */
+  /** Chain hash (32 bytes) of the first `size` entries. null if the ledger has no entries. */
   readonly chain: Buffer | null
 }
 
 export type ReservedConnection = {
   readonly db: Db
   readonly ledgers: ReadonlyMap<Uuid, LedgerShown>
-  /** Closes the connection if `error` is given. */
+  /** Returns the connection to its pool, or closes the connection if `error` is given. */
   release(error?: Error): void
 }
 
@@ -78,14 +78,13 @@ type ReplicaLog = {
  * A physical standby (hot standby of Postgres) from which reads may be served.
  *
  * Each read checks three things on its own connection: that the server is a standby, how far it has replayed, and how
- * many entries of the ledger it has. So the URL may name one server or a load balancer in front of several. After a
- * refusal that applies to all reads, only `probe` checks the server, once a second.
+ * many entries of the ledger it has. So the URL may name one server, or a load balancer in front of several servers.
+ * After a refusal that applies to all reads, only `probe` checks the server, once a second.
  */
 export class Replica {
   readonly readPool: DatabasePool
   readonly searchPool: DatabasePool
   readonly #probePool: DatabasePool
-  /** Known positions of the primary's log. The replica's lag is measured against them. */
   readonly primaryLog = new PrimaryLog()
   readonly #primary: pg.Pool
   readonly #lagMsMax: number
@@ -115,12 +114,12 @@ export class Replica {
     this.#now = deps.now ?? (() => performance.now())
   }
 
-  /** Reason for which all reads go to the primary now; null: reads may use the replica. */
+  /** Reason for which all reads go to the primary now. null if reads may use the replica. */
   get refusal(): ReplicaRefusal | null {
     return this.#refusal
   }
 
-  /** Lag at the last check; null: the replica could not be checked. */
+  /** Lag of the replica at the last check. null if the replica could not be checked. */
   get lag(): { readonly bytes: number; readonly ms: number } | null {
     return this.#lag
   }
@@ -153,7 +152,10 @@ export class Replica {
     }
   }
 
-  /** Reports an error of a read. An error that affects the whole server stops other reads until the next probe. */
+  /**
+   * Handles an error of a read. If the error affects the whole server, other reads go to the primary until the next
+   * probe.
+   */
   failed(error: Error): void {
     const refusal = refusalOf(error)
     if (refusal !== null && !OF_ONE_READ.includes(refusal)) this.#set(refusal, error)
@@ -179,7 +181,7 @@ export class Replica {
     try {
       await this.#readPrimaryPosition()
     } catch {
-      // The primary failed, not the replica, so `refusal` stays. Reads need the primary too.
+      // The primary has failed, not the replica, so `refusal` stays as it is. Reads need the primary too.
       return
     }
     try {
@@ -209,7 +211,9 @@ export class Replica {
     }
   }
 
-  /** Takes or makes a connection. Waits only briefly, because other reads may use all connections for a long time. */
+  /**
+   * Takes or makes a connection. Waits only briefly if all connections are in use, because reads may take a long time.
+   */
   async #connectSoon(pool: DatabasePool): Promise<pg.PoolClient> {
     const hasRoom = pool.idleCount > 0 || pool.totalCount < pool.options.max
     const msMax = hasRoom ? REPLICA_CHECK_MS_MAX : REPLICA_WAIT_MS_MAX
@@ -288,7 +292,7 @@ export class Replica {
   }
 }
 
-/** Returns the identifier that all servers of one cluster share since initdb. */
+/** Returns the identifier that initdb made and that all servers of one cluster share. */
 async function readSystem(db: Db): Promise<string> {
   const { rows } = await queryWithin<{ system: string }>(db, REPLICA_CHECK_MS_MAX, {
     text: 'select system_identifier::text as system from pg_control_system()',
@@ -310,8 +314,8 @@ function queryWithin<T extends pg.QueryResultRow>(
 }
 
 /**
- * Returns the refusal that an error means; null: the error does not show that the server is unusable. For example,
- * replay on a standby may cancel a read with serialization_failure or query_canceled.
+ * Returns the refusal that an error means. Returns null if the error does not show that the server is unusable. For
+ * example, a standby may cancel a read with serialization_failure or query_canceled while it replays the log.
  */
 function refusalOf(error: Error): ReplicaRefusal | null {
   if (error instanceof ReplicaError) return error.refusal

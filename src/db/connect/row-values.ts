@@ -1,18 +1,19 @@
 import pg from 'pg'
 
 /**
- * Oids of `bigint` and `numeric`: seqs, sizes, counts and seconds. They are read as numbers, also in arrays.
+ * Type oids of `bigint` and `numeric`, which contain seqs, sizes, counts and seconds. They and their arrays are read as
+ * numbers.
  *
  * The server writes no value beyond 2^53. A larger value is never read as a smaller one.
  */
 export const NUMBER_TYPES = [20, 1700]
-/** Oid of `bigint[]`. `numeric[]` is not listed, because pg itself reads it as numbers. */
+/** Type oid of `bigint[]`. `numeric[]` is not listed, because pg itself reads it as numbers. */
 export const BIGINT_ARRAY_TYPE: number = 1016
 
 /**
- * Renames the columns of an answer to camel case: `record_id` becomes `recordId` in every row.
+ * Renames the columns of an answer to camel case. For example, `record_id` becomes `recordId` in every row.
  *
- * So no query needs an alias, and none can be forgotten. The cost is 0.02 µs per column and query, and nothing per
+ * So no query needs an alias, and no alias can be forgotten. The cost is 0.02 µs per column and query, and nothing per
  * row.
  */
 export function nameInCamelCase({ fields }: { readonly fields: readonly { name: string }[] }): void {

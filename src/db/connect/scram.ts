@@ -19,8 +19,8 @@ export function makeScramVerifier(password: string, iterations: number): string 
   return `SCRAM-SHA-256$${iterations}:${salt.toString('base64')}$${storedKey}:${hmac('Server Key').toString('base64')}`
 }
 
-// Character tables of RFC 3454. `SPACES`: C.1.2, spaces that are not ASCII. `NOTHING`: B.1, characters that are
-// commonly mapped to nothing.
+// Character tables of RFC 3454. `SPACES` is table C.1.2: spaces that are not ASCII. `NOTHING` is table B.1: characters
+// that are commonly mapped to nothing.
 const SPACES = /[\u00a0\u1680\u2000-\u200b\u202f\u205f\u3000]/g
 const NOTHING = /\u00ad|\u034f|\u1806|[\u180b-\u180d]|\u200c|\u200d|\u2060|[\ufe00-\ufe0f]|\ufeff/g
 

@@ -2,22 +2,22 @@ import pg from 'pg'
 import type { Acceptable } from './acceptable.ts'
 
 /*
- * Settings of a Postgres session. Each session sets some of them. Others it can only check, because a response 201 is
- * safe only with them.
+ * Settings of a Postgres session. A session sets some of them, and only checks the others. A server may answer 201 only
+ * if all of them are safe, because 201 promises that the entry survives a crash.
  *
- * Servers, workers, `migrate`, the operator's commands and preflight all use `findUnmet`.
+ * Servers, workers, `migrate`, the operator's commands and preflight all check them with `findUnmet`.
  */
 
 type Settings = Readonly<Record<string, string | number>>
 
 /**
- * Set in every session. They override values of the server, the database, the login and the environment.
+ * Settings that every session sets. They override values of the server, the database, the login and the environment.
  *
  * Settings that could end the following statements come first. A session keeps its settings when Postgres reloads its
  * configuration.
  *
- * - Timeouts are 0 because the pools have their own.
- * - Formats must be those that this code parses. With `bytea_output` escape an append would be committed, but its
+ * - Timeouts are 0 because the pools have their own timeouts.
+ * - Formats must be those that this code parses. With `bytea_output` escape, an append would be committed, but its
  *   answer would be unreadable.
  * - `client_min_messages` is `warning`, because a warning reports a commit that was not replicated.
  */
@@ -43,8 +43,8 @@ const SESSION_SETTINGS: Settings = {
 }
 
 /**
- * Further settings of the owner's sessions, so that the schema does not depend on the database's defaults. Only the
- * owner sets `default_transaction_read_only` to off: servers leave a read-only database read-only.
+ * More settings of the owner's sessions, so that the schema does not depend on the database's defaults. Only the owner
+ * sets `default_transaction_read_only` to off. Servers do not write to a database that is set to read-only.
  */
 export const OWNER_SETTINGS: Settings = {
   default_transaction_read_only: 'off',
@@ -54,14 +54,14 @@ export const OWNER_SETTINGS: Settings = {
 }
 
 /**
- * Values of synchronous_commit that are too weak for a response 201. `off` does not wait for the disk, `local` does
+ * Values of synchronous_commit that are too weak for a response 201. `off` does not wait for the disk, and `local` does
  * not wait for a standby. `remote_write` and `remote_apply` wait for both.
  */
 export const WEAK_COMMITS: readonly string[] = ['off', 'local']
 
 /**
- * Settings that not every session needs or has: `transaction_timeout` exists since Postgres 17, and
- * `synchronous_commit` is changed only if it is too weak.
+ * SQL for settings that not every session needs or has. `transaction_timeout` exists since Postgres 17.
+ * `synchronous_commit` is changed only if its value is too weak.
  */
 const CONDITIONAL_SETTINGS = `
   select pg_catalog.set_config('transaction_timeout', '0', false)
@@ -94,7 +94,7 @@ const FACT_NAMES: readonly FactName[] = [
 
 const FACT_PAIRS = FACT_NAMES.map((name) => `'${name}', pg_catalog.current_setting('${name}')`).join(', ')
 
-/** Every login may read these settings. */
+/** SQL that reads the settings to check. Every login may read them. */
 const FACTS = `select pg_catalog.pg_backend_pid() as pid, pg_catalog.json_build_object(${FACT_PAIRS}) as facts`
 
 /** Applies the settings and returns the session's facts. Takes one round trip, in one implicit transaction. */
@@ -112,8 +112,8 @@ export async function setUpSession(
 }
 
 /**
- * Returns a `set` statement. Every pooler pins a session to its client after `set`, but not always after
- * `set_config`.
+ * Returns a `set` statement. After `set`, every pooler reserves the session for its client. After `set_config`, some
+ * poolers do not.
  */
 export function setStatement([name, value]: readonly [string, string | number]): string {
   return `set ${name.split('.').map(pg.escapeIdentifier).join('.')} = ${pg.escapeLiteral(String(value))}`
@@ -121,7 +121,6 @@ export function setStatement([name, value]: readonly [string, string | number]):
 
 export type Unmet = {
   readonly name: FactName
-  /** The setting's value and its consequence. */
   readonly detail: string
   readonly advice: string
 }
@@ -129,8 +128,8 @@ export type Unmet = {
 const VERSION_MIN = 150_000
 
 /**
- * Returns the requirements of a response 201 that the session does not meet. `accepted` lists settings that the
- * operator declares unnecessary for the storage.
+ * Returns the requirements that the session does not meet, but that a response 201 needs. `accepted` lists settings
+ * that the operator declares unnecessary for the storage.
  */
 export function findUnmet(facts: SessionFacts, accepted: readonly Acceptable[] = []): Unmet[] {
   return FACT_NAMES.filter((name) => !(accepted as readonly string[]).includes(name)).flatMap((name) => {
@@ -143,8 +142,8 @@ export function findUnmet(facts: SessionFacts, accepted: readonly Acceptable[] =
 type Requirement = {
   readonly isMet: (value: string) => boolean
   /**
-   * True for a setting of the whole server that a reload changes. A finding of one connection then applies to all
-   * connections.
+   * True if this is a setting of the whole server and a reload changes it. A finding of one connection then applies to
+   * all connections.
    */
   readonly changesByReload?: true
   readonly costs: string
@@ -192,7 +191,7 @@ const REQUIREMENTS: Readonly<Record<FactName, Requirement>> = {
     advice: 'set zero_damaged_pages = off',
   },
   session_replication_role: {
-    // The value `local` is safe: it turns off none of our triggers.
+    // The value `local` is safe, because it turns off none of our triggers.
     isMet: (value) => value !== 'replica',
     costs: 'triggers and foreign keys are off, and they protect the chain',
     advice:
@@ -201,7 +200,7 @@ const REQUIREMENTS: Readonly<Record<FactName, Requirement>> = {
   },
 }
 
-/** Whether a reload changes the setting for open connections too. */
+/** Returns whether a reload changes the setting for open connections too. */
 export function isOfWholeServer({ name }: Unmet): boolean {
   return REQUIREMENTS[name].changesByReload === true
 }
@@ -210,10 +209,13 @@ export function refusalOf(unmet: readonly Omit<Unmet, 'name'>[]): Error {
   return new Error(unmet.map(({ detail, advice }) => `${detail}: ${advice}`).join('; '))
 }
 
-/** Only the first guards are listed, because after `pg_restore --disable-triggers` all guards are off. */
+/**
+ * Maximum number of guards that a message lists. After `pg_restore --disable-triggers` all guards are off, and the list
+ * would be long.
+ */
 const GUARDS_SHOWN_MAX = 3
 
-/** Describes missing guards and says what to do. `missing` has sentences of the SQL function `missing_guards`. */
+/** Describes missing guards and says what to do. `missing` contains sentences of the SQL function `missing_guards`. */
 export function describeGuards(missing: readonly string[]): Omit<Unmet, 'name'> {
   const shown = missing.slice(0, GUARDS_SHOWN_MAX).join(', ')
   const more = missing.length > GUARDS_SHOWN_MAX ? `, and ${missing.length - GUARDS_SHOWN_MAX} more` : ''

@@ -8,18 +8,21 @@ import { CA_FILE_BYTES_MAX } from '../limits.ts'
  * Modes of `sslmode` (docs/operate/postgres.md), with Postgres' meanings:
  *
  * - `disable`: no TLS.
- * - `require`: TLS without a check of the certificate. If a CA is named, the same as `verify-ca`.
+ * - `require`: TLS without a check of the certificate. If a CA is named, `require` means `verify-ca`.
  * - `verify-ca`: a named authority has signed the certificate.
- * - `verify-full`: a trusted authority has signed the certificate, for this host.
+ * - `verify-full`: a trusted authority has signed the certificate for this host.
  *
- * `prefer` and `allow` are refused: an attacker who can drop a packet could turn encryption off.
+ * `prefer` and `allow` are refused, because an attacker who can drop a packet could turn encryption off.
  */
 const TLS_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const
 type TlsMode = (typeof TLS_MODES)[number]
 
 export type Tls = {
   readonly mode: TlsMode
-  /** CA file with the authorities that may sign the certificate; null: the authorities that Node trusts by default. */
+  /**
+   * CA file with the authorities that may sign the certificate. null if the authorities that Node trusts by default may
+   * sign it.
+   */
   readonly caFile: string | null
   readonly options: false | ConnectionOptions
 }
@@ -54,12 +57,14 @@ export function chooseTls(parameters: URLSearchParams, host: string, caFile: str
   return { mode, caFile: trusted, options }
 }
 
-/** True if the server's identity is not checked. Then anybody on the network path could impersonate it. */
+/**
+ * Returns true if the server's identity is not checked. Anybody on the network path could then impersonate the server.
+ */
 export function isUnverified({ mode, caFile }: Tls, host: string): boolean {
   return !isLocal(host) && (mode === 'disable' || (mode === 'require' && caFile === null))
 }
 
-/** True if `host` is this machine (a Unix socket or a loopback address), because then the bytes pass no network. */
+/** Returns true if `host` is this machine (a Unix socket or a loopback address). The bytes then pass no network. */
 function isLocal(host: string): boolean {
   if (host.startsWith('/') || host === 'localhost' || host === '::1') return true
   return isIP(host) === 4 && host.startsWith('127.')
@@ -72,8 +77,8 @@ function parseMode(text: string): TlsMode {
 }
 
 /**
- * Reads the CA bundle. Throws if it has no certificate or an invalid one. Node would report the error only when it
- * connects.
+ * Reads the CA bundle. Throws if the bundle has no certificate or an invalid certificate. Node would report such an
+ * error only when it connects.
  */
 function readAuthorities(file: string): string[] {
   const text = readBundle(file)

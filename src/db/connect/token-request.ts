@@ -11,8 +11,8 @@ const URLS = ['TALLYSTICK_API_DATABASE_URL', 'TALLYSTICK_WORKER_DATABASE_URL', '
 const PORT_DEFAULT = '5432'
 
 /**
- * Parses the environment of the command that prints a token as the database password (src/db/connect/passwords.ts).
- * If an operator runs the command by hand, it uses this process's only database URL.
+ * Parses the environment of the command that prints a token for use as database password (src/db/connect/passwords.ts).
+ * Without PGHOST, as when an operator runs the command by hand, it uses the only database URL of the environment.
  *
  * Postgres accepts a token only for the host name that the token was made for. It refuses a token made for an alias.
  */

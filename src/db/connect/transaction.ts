@@ -12,14 +12,16 @@ export async function withTransaction<T>(client: pg.ClientBase, work: () => Prom
     await client.query('commit')
     return result
   } catch (error) {
-    // Only the first error is useful, so errors of the rollback are dropped. A broken connection has rolled back by
+    // Only the first error is useful, so errors of the rollback are ignored. A broken connection has rolled back by
     // itself. On a connection that does not answer, the rollback would only wait for a second timeout.
     if (!isUnanswered(error as Error)) await client.query('rollback').catch(() => {})
     throw error
   }
 }
 
-/** Runs `work` in a transaction on a pooled connection. After an error the connection is closed and not reused. */
+/**
+ * Runs `work` in a transaction on a pooled connection. Closes the connection after an error, so that it is not reused.
+ */
 export async function withPooledTransaction<T>(
   pool: pg.Pool,
   work: (client: pg.PoolClient) => Promise<T>,

@@ -2,9 +2,9 @@ import { archiveUnavailable, isAway, type PieceInArchive, wrapArchiveReads } fro
 import type { Db } from '../connect/client.ts'
 import { EVENT_ARCHIVE_MS_MAX } from '../limits.ts'
 
-/* Wraps databases so that their archive reads are recorded or limited. */
+/* Wraps databases, so that their archive reads are recorded or limited. */
 
-/** Returns the same database, and the set of archive pieces that are read through it. */
+/** Returns the wrapped database, and the set of archive pieces that are read through it. */
 export function recordPieces(db: Db): {
   readonly recording: Db
   readonly pieces: ReadonlySet<PieceInArchive['from']>
@@ -18,10 +18,10 @@ export function recordPieces(db: Db): {
 }
 
 /**
- * Returns the same database for readers that must not wait long.
+ * Returns the wrapped database, for readers that must not wait long.
  *
- * Each archive read fails after `archiveMsMax` as if the archive were unreachable. After the first such failure, all
- * further reads fail at once.
+ * An archive read that takes longer than `archiveMsMax` fails as if the archive were unreachable. After the first such
+ * failure, all further archive reads fail at once.
  */
 export function boundArchive(db: Db, archiveMsMax = EVENT_ARCHIVE_MS_MAX): Db {
   let away = false

@@ -25,27 +25,30 @@ export type EventRow = {
   chain: Buffer
   envelope: Buffer
   /**
-   * Record that the entry is about; null: the entry is about a batch, a peering or something else that is not a
+   * Record that the entry is about. null if the entry is about a batch, a peering or something else that is not a
    * single record.
    */
   recordId: Uuid | null
   recordType: string | null
-  /** Traceparent from the record's creation. */
+  /** Trace context (`traceparent`) with which the record was created. */
   recordTraceparent: string | null
-  /** Number of records of each type in a batch. */
+  /** Maps each type to the number of the batch's records of this type. null if the entry is not a batch. */
   batchTypes: Record<string, number> | null
-  /** Why the batch chunk with the rest of the event's content cannot be read; null: it was read, or is not needed. */
+  /**
+   * Reason why the batch chunk with the rest of the event's content cannot be read. null if the chunk was read or is
+   * not needed.
+   */
   chunkFault: ProofError | null
   /**
-   * Envelope of another ledger's entry that this entry received; null: it received no entry. For a step that took an
-   * offer it is not read, and null.
+   * Envelope of another ledger's entry that this entry received. null if this entry received no entry. Also null for a
+   * step that accepts an offer, because the offer's envelope is not read.
    */
   received: Buffer | null
 }
 
 type VisibleEventRow = EventRow & { isVisible: boolean }
 
-/** Columns as they are before the chunks of batches are read. */
+/** Columns of a batch before its chunks are read. */
 type UnreadBatch = { itemCount: number | null; typesOfBatch: string[] | null }
 
 const EVENT_COLUMNS = `e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope,
@@ -54,12 +57,13 @@ const EVENT_COLUMNS = `e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope
   null as chunk_fault, w.envelope as received`
 
 /**
- * SQL: the record that entry `e` is about.
+ * SQL that finds the record that entry `e` is about.
  *
- * - Erasure: the record of the entry with the erased document's digest.
+ * - Erasure: the record of the entry that contains the erased document's digest.
  * - Received entry: a record of the other ledger, even if a local record has the same id.
  * - Answer to an offer: a local record.
- * - Other entries that create or change a record have a version. Entries without a version are about no record.
+ * - Any other entry: its subject if the entry has a version, because only entries that create or change a record have
+ *   one. Otherwise no record.
  */
 const ABOUT = `left join lateral (
     select case when d.document = 'payload' then d.subject_id else x.subject_id end as record_id
@@ -89,10 +93,11 @@ const ABOUT = `left join lateral (
   ) b on true`
 
 /**
- * SQL: whether agent $6 sees entry `e`. The agent sees only its own records. $6 null: everything is visible. $8 is
- * the agent's id in the form that other ledgers use.
+ * SQL that decides whether agent $6 may see entry `e`. The agent sees only its own records. If $6 is null, everything
+ * is visible. $8 is the agent's id in the form that other ledgers use.
  *
- * Of entries from other ledgers the agent sees those about records that it performs or has offered to perform.
+ * If the entry was received from another ledger, the agent sees the entry in two cases: the agent performs the entry's
+ * record, or has made an offer for that record.
  */
 const VISIBLE = `cross join lateral (
     select $6::uuid is null or (e.kind = 'batch-notarized' and e.actor_id = $6)
@@ -115,14 +120,14 @@ type WantedRows = {
 }
 
 /**
- * Returns wanted entries of these kinds that are visible, from `from` to before `end`, in order. `upTo`: all entries
- * before this seq were checked.
+ * Returns visible entries of `kinds` for which `isWanted` is true, from `from` to before `end`, in order. All entries
+ * before `upTo` were checked.
  *
- * At most `limit` entries are checked and at most `wantedMax` returned. `ownAgent` is the only agent whose records
- * are visible; null: all records are.
+ * Checks at most `limit` entries and returns at most `wantedMax`. If `ownAgent` is not null, only records of this agent
+ * are visible.
  *
- * A query has at most EVENT_BATCHES_PER_QUERY batches, because counting the records of a batch with several types
- * takes a millisecond. EVENT_OBJECTS_PER_PAGE limits reads of the archive.
+ * A query has at most EVENT_BATCHES_PER_QUERY batches, because counting the records of a batch with several types takes
+ * a millisecond. EVENT_OBJECTS_PER_PAGE limits reads of the archive.
  */
 export async function listEventRows(
   db: Db,
@@ -162,7 +167,10 @@ export async function listEventRows(
   return { rows: filled, upTo: read.upTo ?? (isCut ? last!.seq + 1 : filter.end) }
 }
 
-/** Returns the wanted rows. `upTo`: all rows before this seq were checked; null: all rows were. */
+/**
+ * Returns the wanted rows among `rows`. All rows before seq `upTo` were checked. If `upTo` is null, all rows were
+ * checked.
+ */
 async function takeWanted(
   db: Db,
   ledgerId: Uuid,
@@ -176,7 +184,7 @@ async function takeWanted(
     try {
       await readBatchContent(recording, ledgerId, row, ownAgent)
     } catch (error) {
-      // Returns the entries found before this one at once, without waiting for the archive.
+      // Returns the entries found before this entry at once, without waiting for the archive.
       if (!isUnreadable(error) || wanted.length === 0) throw error
       return { rows: wanted, upTo: row.seq }
     }
@@ -191,8 +199,8 @@ async function takeWanted(
 }
 
 /**
- * Returns the entries that exist. `unread`: seqs of entries whose envelope or chunk could not be read from the
- * archive.
+ * Returns the entries at `seqs`. Leaves out entries that do not exist. `unread` contains the seqs of entries whose
+ * envelope or chunk could not be read from the archive.
  */
 export async function findEventRows(
   db: Db,
@@ -222,7 +230,10 @@ export async function findEventRows(
   return { rows: found, unread }
 }
 
-/** Adds facts that only chunks contain: how many records of each type a batch has, and the record of an erasure. */
+/**
+ * Adds to the row the facts that only chunks contain: the number of a batch's records of each type, and the record of
+ * an erasure.
+ */
 async function readBatchContent(
   db: Db,
   ledgerId: Uuid,
@@ -243,7 +254,7 @@ async function readFromBatch(
   row: Unfilled<EventRow> & UnreadBatch & { isVisible?: boolean },
   ownAgent: Uuid | null,
 ): Promise<void> {
-  // A batch that the caller may not see is skipped, so that it is not decompressed for nothing.
+  // A batch that the caller may not see is skipped, because decompressing it would be useless.
   if (row.kind === 'batch-notarized' && row.isVisible !== false)
     row.batchTypes = await countTypes(db, ledgerId, row)
   if (row.kind !== 'payload-erased' || row.recordId === null || !isOfBatch(row.recordId)) return
@@ -268,7 +279,7 @@ async function countTypes(
 
 export type CheckpointRow = { size: number; note: string; publishedAt: Date }
 
-/** Lists checkpoints larger than `after` and at most as large as `upTo`, smallest first. */
+/** Lists checkpoints with a size above `after` and up to `upTo`, smallest first. */
 export async function listCheckpoints(
   db: Db,
   ledgerId: Uuid,
@@ -283,7 +294,7 @@ export async function listCheckpoints(
   return rows
 }
 
-/** Returns the checkpoints that exist. */
+/** Returns the checkpoints of the given sizes. Leaves out checkpoints that do not exist. */
 export async function findCheckpointRows(
   db: Db,
   ledgerId: Uuid,
@@ -298,8 +309,8 @@ export async function findCheckpointRows(
 }
 
 /**
- * A ledger's number of entries, the size of its newest checkpoint, and its verified size. A member is 0 if it does
- * not exist.
+ * A ledger's number of entries, the size of its newest checkpoint, and its verified size. `checkpoint` is 0 if the
+ * ledger has no checkpoint. All members are 0 if the ledger does not exist.
  */
 export type LedgerEnds = { readonly size: number; readonly checkpoint: number; readonly verifiedSize: number }
 
@@ -310,7 +321,7 @@ export function endsOf(cursorMac: CursorMac, ledgerId: Uuid, row: EndColumns): L
   return { size: row.size ?? 0, checkpoint: row.checkpoint ?? 0, verifiedSize }
 }
 
-/** Returns the ends of the ledgers, in the order of `ledgerIds`. */
+/** Returns the three sizes of each ledger, in the order of `ledgerIds`. */
 export async function readEnds(
   db: Db,
   cursorMac: CursorMac,
@@ -337,8 +348,8 @@ export async function readEnds(
 type EventDocuments = { readonly records: EntryRecordRow[]; readonly documents: EntryDocumentRow[] }
 
 /**
- * Returns documents by seq. A document that an entry has erased is skipped, although it may still be stored for a
- * moment.
+ * Returns a map from an entry's seq to its documents. Leaves out a document that an entry has erased, although it may
+ * still be stored for a moment.
  */
 export async function readEventDocuments(
   db: Db,

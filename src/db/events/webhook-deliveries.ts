@@ -10,7 +10,7 @@ export type DeliveryRow = {
   readonly eventId: Uuid
   readonly event: string
   readonly recordId: Uuid | null
-  /** Seq of the event's entry; null: the event is a notice. */
+  /** Seq of the event's entry. null if the event is a notice, which has no entry. */
   readonly seq: number | null
   readonly state: DeliveryState
   readonly attempts: number
@@ -35,7 +35,7 @@ type DeliveryColumns = {
 
 const COLUMNS = 'event_id, event, record_id, seq, state, attempts, due_at, created_at, finished_at'
 
-/** Returns the delivery; null: the ledger has no such endpoint, or the endpoint has no such delivery. */
+/** Returns the delivery. Returns null if the ledger has no such endpoint, or if the endpoint has no such delivery. */
 export async function findDelivery(
   db: Db,
   ledgerId: Uuid,
@@ -61,8 +61,8 @@ type DeliveryFilters = {
 /**
  * Lists deliveries older than `before`, newest first, without their attempts.
  *
- * Reads at most WEBHOOK_DELIVERIES_SCANNED_MAX rows, so a page may be short. `next` is the position to continue from;
- * null: the end was reached.
+ * Reads at most WEBHOOK_DELIVERIES_SCANNED_MAX rows, so a page may be short. `next` is the position at which the next
+ * page begins. It is null if the end was reached.
  */
 export async function listDeliveries(
   db: Db,
@@ -97,11 +97,11 @@ export async function listDeliveries(
 }
 
 /**
- * SQL: the rows in a state.
+ * Returns SQL for the deliveries in a state.
  *
- * A state that has an index is written literally in the text, because Postgres would not use the index otherwise. The
- * index of open deliveries has another order, so all open deliveries are read and sorted. They are about a thousand,
- * while a walk from the newest delivery might pass a hundred thousand rows.
+ * If the state has an index, the state is a literal in the SQL. With a parameter, Postgres would not use the index. The
+ * index of open deliveries has another order than the list, so all of them (about a thousand) are read and sorted.
+ * Otherwise Postgres might read a hundred thousand rows from the newest delivery on.
  */
 function rowsOf(state: DeliveryState | null): string {
   const rows = 'tallystick.webhook_deliveries'
@@ -138,8 +138,8 @@ export async function redeliverEvent(
 }
 
 /**
- * Redelivers dead events from `sinceMs` on, oldest first, at most WEBHOOK_REDELIVERED_MAX; null: the endpoint does
- * not exist.
+ * Delivers dead deliveries again whose events are from the time `sinceMs` or later. Begins with the oldest, and
+ * delivers at most WEBHOOK_REDELIVERED_MAX. Returns null if the endpoint does not exist.
  */
 export async function redeliverDead(
   pool: pg.Pool,
@@ -156,11 +156,11 @@ export async function redeliverDead(
 }
 
 /**
- * Delivers the events that were recorded in a period. With `delivered`, events that were delivered before are
- * delivered again.
+ * Delivers the events that were recorded in a period. With `delivered`, events that were delivered before are delivered
+ * again.
  *
- * The period is extended by up to 90 s on both sides, because clocks may differ by this time (search-range.ts).
- * `untilMs` null: the period ends at the endpoint's position. Returns `busy` if another recovery is running.
+ * The period is extended by up to 90 s on both sides, because clocks may differ by this time (search-range.ts). If
+ * `untilMs` is null, the period ends at the endpoint's position. Returns `busy` if another recovery is running.
  */
 export async function recoverWebhook(
   { readPool, searchPool }: { readonly readPool: pg.Pool; readonly searchPool: pg.Pool },

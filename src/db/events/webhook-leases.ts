@@ -7,8 +7,8 @@ import { type EndColumns, endsOf, type LedgerEnds } from './read-events.ts'
 import { SETTING_COLUMNS, settingsOf, type WebhookSettings } from './webhooks.ts'
 
 /*
- * Leases of endpoints, and positions up to which they have read. Results of deliveries are in
- * src/db/events/webhook-work.ts.
+ * Queries about leases of endpoints, and about the positions up to which the worker has read entries for them.
+ * src/db/events/webhook-work.ts has the queries about results of deliveries.
  */
 
 export type WebhookKey = { readonly ledgerId: Uuid; readonly webhookId: Uuid }
@@ -32,7 +32,7 @@ export const WEBHOOK_LEASES: LeaseTable = {
 type NamedWebhook = WebhookKey & WebhookSettings
 
 export type Endpoint = NamedWebhook & {
-  /** Changes whenever the endpoint's settings or state change. */
+  /** A value that changes whenever the endpoint's settings or state change. */
   readonly version: string
   readonly nextSeq: number
   readonly checkpointSize: number
@@ -49,8 +49,8 @@ export type Endpoint = NamedWebhook & {
 }
 
 /**
- * All in one statement, because most leases deliver little. `synchronous_commit` is off, because a lease that is lost
- * in a crash only ends early.
+ * SQL that renews the lease and reads all that a delivery needs. This is one statement, because most leases deliver
+ * little. `synchronous_commit` is off, because a lease that is lost in a crash only ends early.
  */
 const BEGIN_DELIVERY = `with c as (${renewText(WEBHOOK_LEASES)})
   select set_config('synchronous_commit', 'off', true), ${SETTING_COLUMNS}, c.next_seq, c.checkpoint_size,
@@ -85,8 +85,8 @@ const BEGIN_DELIVERY = `with c as (${renewText(WEBHOOK_LEASES)})
   where w.state = 'active'`
 
 /**
- * Begins a delivery and renews the lease, because the job may have waited. Returns null if the endpoint is not active
- * or another job has the lease.
+ * Begins deliveries to an endpoint and renews the lease, because the job may have waited. Returns null if the endpoint
+ * is not active or another job has the lease.
  */
 export async function beginDelivery(
   db: Db,
@@ -142,19 +142,19 @@ export async function beginDelivery(
   }
 }
 
-/** State of an endpoint, read to detect changes since its lease began. */
+/** State of an endpoint. The worker reads it to detect changes since its lease began. */
 export type EndpointState = {
   readonly isOurs: boolean
   readonly version: string
   readonly ends: LedgerEnds
-  /** Next due time as stored in the cursor. `isDue`: whether it has passed. */
+  /** Time at which the next delivery is due, as stored in the cursor. `isDue` is true if this time has passed. */
   readonly dueAt: string
   readonly isDue: boolean
 }
 
 /**
- * Reads the endpoints' states in the order of the leases. If `renewMs` is not null, also renews the leases for that
- * time.
+ * Reads the endpoints' states in the order of the leases. If `renewMs` is not null, extends the leases by `renewMs`
+ * from now.
  */
 export async function readEndpointStates(
   db: Db,
@@ -212,7 +212,7 @@ export async function readEndpointStates(
   }))
 }
 
-/** Moves the position of the recovery. `from` null: the recovery is complete. */
+/** Moves the position of the recovery to `from`. null means that the recovery is complete. */
 export async function moveRecovery(db: Db, lease: WebhookLease, from: number | null): Promise<void> {
   await db.query({
     name: 'move_webhook_recovery',
@@ -227,9 +227,9 @@ export async function moveRecovery(db: Db, lease: WebhookLease, from: number | n
 /**
  * Ends the lease. If `restMs` is not null, the next lease begins after that time at the earliest.
  *
- * Also stores the time at which the next delivery is due. If another process has changed this time since it was read,
- * its value stays, because the delivery behind it may not be visible here yet. Such a process always stores its own
- * present time.
+ * Also stores the time at which the next delivery is due. If another process has changed the stored time meanwhile, the
+ * changed time stays, because that process may have added a delivery that this statement does not see. Such a process
+ * always stores the present time, so the endpoint is then due at once.
  */
 export async function endDelivery(db: Db, lease: WebhookLease, restMs: number | null): Promise<void> {
   await db.query({

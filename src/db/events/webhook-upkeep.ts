@@ -5,10 +5,13 @@ import type { WebhookKey } from './webhook-leases.ts'
 
 const DAY_MS = 86_400_000
 
-/** An endpoint to clean up. `isDeleted`: the endpoint was deleted so long ago that every sender knows it. */
+/** An endpoint to clean up. `isDeleted` is true if the endpoint was deleted so long ago that every sender knows it. */
 export type WebhookListed = WebhookKey & { readonly isDeleted: boolean }
 
-/** Lists endpoints ordered by id, after `last`; null: from the first one. */
+/**
+ * Lists at most `limit` endpoints in the order of their ids. Begins after `last`, or with the first endpoint if `last`
+ * is null.
+ */
 export async function listWebhooksAfter(
   db: Db,
   last: WebhookKey | null,
@@ -30,15 +33,15 @@ export async function listWebhooksAfter(
 type DeliveryRetention = {
   readonly deliveredDays: number
   readonly deadDays: number
-  /** Maximum number of stored rows of delivered events. The newest rows stay. */
+  /** Maximum number of stored rows of delivered events. If there are more, the newest rows stay. */
   readonly deliveredMax: number
 }
 
 /**
- * Removes rows beyond their retention, at most `limit`. Returns the number of removed rows.
+ * Removes at most `limit` rows of deliveries whose retention has ended. Returns the number of removed rows.
  *
- * The query also bounds the ids of events, so that it reads only the oldest rows. That is safe, because an event's id
- * is older than the end of its delivery, and ids are in the order of events.
+ * The query also limits the ids of events, so that it reads only the oldest rows. An id contains the time of its event,
+ * and a delivery always ends after that time. So the limit skips no row whose retention has ended.
  */
 export async function deleteOldDeliveries(
   db: Db,
@@ -78,8 +81,8 @@ export async function deleteOldDeliveries(
 }
 
 /**
- * Removes the rows of a deleted endpoint. Returns the number of removed deliveries. If it is smaller than `limit`, no
- * rows are left.
+ * Removes the rows of a deleted endpoint. Returns the number of removed deliveries. If this number is smaller than
+ * `limit`, no rows are left.
  */
 export async function removeDeletedWebhook(
   db: Db,
@@ -96,7 +99,7 @@ export async function removeDeletedWebhook(
     values: [...values, limit],
   })
   if ((rowCount ?? 0) < limit) {
-    // The order follows from the foreign keys of these tables.
+    // The foreign keys between the tables require this order of the statements.
     await db.query('delete from tallystick.webhook_secrets where ledger_id = $1 and webhook_id = $2', values)
     await db.query('delete from tallystick.webhook_cursors where ledger_id = $1 and webhook_id = $2', values)
     await db.query('delete from tallystick.webhooks where ledger_id = $1 and webhook_id = $2', values)

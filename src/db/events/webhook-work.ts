@@ -4,15 +4,15 @@ import type { Db } from '../connect/client.ts'
 import { WEBHOOK_FAILING_GAP_MS_MAX, WEBHOOK_NOTICES_OPEN_MAX } from '../limits.ts'
 import type { WebhookKey, WebhookLease } from './webhook-leases.ts'
 
-/* Queries of the worker that delivers events. Queries of the API are in src/db/events/webhooks.ts. */
+/* This file has queries of the worker that delivers events. src/db/events/webhooks.ts has the queries of the API. */
 
 export type Attempt = {
-  /** Time in RFC 3339. */
+  /** Time of the attempt in RFC 3339. */
   readonly at: string
   readonly durationMs: number
   readonly status: number | null
   readonly error: string | null
-  /** Why a TLS handshake failed; null: it did not fail. */
+  /** Reason why the TLS handshake failed. null if it did not fail. */
   readonly reason: string | null
   readonly excerpt: string | null
 }
@@ -22,7 +22,7 @@ export type StoredDelivery = {
   readonly eventId: Uuid
   readonly event: string
   readonly seq: number | null
-  /** Index of the event among the events of its entry. */
+  /** Position of the event among the events of its entry. */
   readonly index: number
   readonly recordId: Uuid | null
   readonly notice: string | null
@@ -32,10 +32,10 @@ export type StoredDelivery = {
 }
 
 /**
- * Lists deliveries that are due now, in chain order, without those in `inHand`.
+ * Lists deliveries that are due now, in chain order. Leaves out the deliveries in `inHand`.
  *
- * `isGated`: a further delivery is due but must wait, because a settlement is delivered only below the ledger's
- * `verifiedSize`.
+ * `isGated` is true if another due delivery must wait. This is the case for a settlement signal whose entry is not
+ * below the ledger's `verifiedSize` yet.
  */
 export async function listDueDeliveries(
   db: Db,
@@ -89,7 +89,8 @@ export async function listDueDeliveries(
 export type DeliveryState = 'pending' | 'held' | 'delivered' | 'dead'
 
 /**
- * Returns the states of those events that are stored, by id. Also returns which of the records have an open delivery.
+ * Returns the states of those events of `eventIds` that have a stored delivery, by event id. Also returns which records
+ * of `recordIds` have an open delivery.
  */
 export async function readStored(
   db: Db,
@@ -123,7 +124,7 @@ export async function readStored(
   return { states, openRecords }
 }
 
-/** Counts pending and waiting deliveries, up to `most`. */
+/** Counts pending and waiting deliveries. Stops at `most`. */
 export async function countOpen(db: Db, { ledgerId, webhookId }: WebhookKey, most: number): Promise<number> {
   const { rows } = await db.query<{ open: number }>({
     name: 'count_open_deliveries',
@@ -142,8 +143,8 @@ export type WrittenDelivery = StoredDelivery & {
 }
 
 /**
- * How the endpoint has answered recently. If a member is null, the stored value stays. Only `failingSinceMs` is also
- * stored as null.
+ * Describes how the endpoint has answered recently. If a member is null, the stored value does not change. The
+ * exception is `failingSinceMs`, which is also stored if it is null.
  */
 export type Health = {
   readonly failures: number
@@ -159,7 +160,7 @@ export type Progress = {
   readonly checkpointSize: number
   readonly health: Health
   readonly rows: readonly WrittenDelivery[]
-  /** True if a crash may lose this write, so that the transaction need not wait for the disk. */
+  /** True if a crash may lose this write. The transaction then does not wait for the disk. */
   readonly mayBeLost: boolean
 }
 
@@ -167,9 +168,9 @@ export type Progress = {
  * Stores delivery results and moves the cursor in one statement. Returns false, without any write, if another job has
  * the lease.
  *
- * A crash of Postgres may lose the fact that an event was delivered: the event is then sent again, or only its row is
- * missing. But events that are still to be sent must not be lost, because a sender that survives the crash would skip
- * them.
+ * If a crash of Postgres loses the result of a delivered event, the event is sent again, or only its row is missing.
+ * But the row of an event that is still to be sent must not be lost, because a sender that survives the crash would
+ * skip the event.
  */
 export async function writeProgress(db: Db, lease: WebhookLease, progress: Progress): Promise<boolean> {
   const { health, rows } = progress
@@ -233,8 +234,8 @@ function toSeconds(ms: number | null): number | null {
 }
 
 /**
- * Makes each record's first waiting delivery due, unless another delivery of the record is pending. Returns the
- * number of deliveries made due.
+ * For each record without a pending delivery, makes the first waiting delivery due. Returns the number of deliveries
+ * that were made due.
  */
 export async function releaseWaiting(
   db: Db,
@@ -260,8 +261,8 @@ export async function releaseWaiting(
 }
 
 /**
- * Reopens deliveries with a new round of retries. All of them wait first. Then the deliveries of a record are
- * released one after another.
+ * Reopens deliveries with a new round of retries. Deliveries without a record are due at once. All others wait, until
+ * releaseWaiting makes the deliveries of each record due one after another.
  *
  * Runs in the transaction of writeProgress, which has checked the lease.
  */
@@ -294,7 +295,7 @@ export async function stopWebhook(
   return rowCount === 1
 }
 
-/** Returns the ledger's other active endpoints that subscribe to `event`. */
+/** Returns the ids of the ledger's other active endpoints that subscribe to `event`. */
 export async function listListeners(
   db: Db,
   { ledgerId, webhookId }: WebhookKey,
@@ -315,7 +316,9 @@ type Notice = {
   readonly notice: string
 }
 
-/** Adds notices that are due at once. An endpoint with WEBHOOK_NOTICES_OPEN_MAX waiting notices gets no further one. */
+/**
+ * Adds notices that are due at once. Adds no notice for an endpoint that has WEBHOOK_NOTICES_OPEN_MAX waiting notices.
+ */
 export async function addNotices(db: Db, ledgerId: Uuid, notices: readonly Notice[]): Promise<void> {
   await db.query(
     `with added as (
@@ -344,10 +347,13 @@ type WebhookFigures = Readonly<
   Record<
     | 'active'
     | 'failing'
-    /** Age of the oldest streak of failures among active endpoints. */
+    /** Duration in seconds of the longest current series of failures of an active endpoint. */
     | 'failingSeconds'
     | 'behind'
-    /** Endpoints that have unread entries and may be sent to now, and the age of the oldest such entry. */
+    /**
+     * Number of endpoints that have unread entries and to which requests may be sent now. `waitingSeconds` is the age
+     * of the oldest such entry.
+     */
     | 'waiting'
     | 'waitingSeconds'
     | 'paused'
@@ -361,7 +367,7 @@ type WebhookFigures = Readonly<
 /**
  * Counts endpoints of all ledgers by state, and measures the entries that active endpoints have not read.
  *
- * A streak of failures counts as ended after WEBHOOK_FAILING_GAP_MS_MAX without an attempt.
+ * A series of failures ends after WEBHOOK_FAILING_GAP_MS_MAX without an attempt.
  */
 export async function readWebhookFigures(db: Db): Promise<WebhookFigures> {
   const { rows } = await db.query<Record<keyof WebhookFigures, string | number>>(
@@ -399,7 +405,7 @@ export async function countWebhookDeliveries(
   const counted = (state: DeliveryState, index: string) => `(select count(*) from (
     select from tallystick.webhook_deliveries where state = '${state}' and ${index} limit $1
   ) d) as ${state}`
-  // Each condition is exactly the condition of a partial index. Otherwise Postgres would read the whole table.
+  // Each condition must equal the condition of a partial index. Otherwise Postgres would read the whole table.
   const { rows } = await db.query<Record<'pending' | 'held' | 'dead', string>>(
     `select ${counted('pending', "state = 'pending'")}, ${counted('held', "state in ('pending', 'held')")},
        ${counted('dead', "state = 'dead'")}`,

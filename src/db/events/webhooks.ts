@@ -23,7 +23,9 @@ export type WebhookSettings = {
   readonly include: readonly string[]
 }
 
-/** Values of omitted settings, in the order in which answers list them. `url` and `events` are never omitted. */
+/**
+ * Default values of settings, in the order in which answers list the settings. `url` and `events` are never omitted.
+ */
 const DEFAULTS: WebhookSettings = { url: '', description: null, events: [], types: [], include: [] }
 
 const SETTING_NAMES = Object.keys(DEFAULTS) as (keyof WebhookSettings)[]
@@ -44,12 +46,12 @@ export function settingsOf(row: WebhookSettings): WebhookSettings {
   return Object.fromEntries(SETTING_NAMES.map((name) => [name, row[name]])) as WebhookSettings
 }
 
-/** Returns the settings as JSON by column name, without undefined ones. */
+/** Returns the settings as a JSON object of column names and values, without undefined values. */
 function settingsText(settings: SomeSettings): string {
   return JSON.stringify(Object.fromEntries(SETTING_NAMES.map((name) => [columnOf(name), settings[name]])))
 }
 
-/** A secret of an endpoint. `sealed` is encrypted under the master key. Servers write it and never read it. */
+/** A secret of an endpoint. `sealed` is encrypted with the master key. Servers write it and never read it. */
 type SealedSecret = {
   readonly secretId: Uuid
   readonly sealed: Uint8Array
@@ -78,7 +80,7 @@ export type WebhookRow = WebhookSettings & {
   readonly lastSuccessAt: Date | null
   readonly lastFailureAt: Date | null
   readonly recovery: { readonly nextSeq: number; readonly endSeq: number; readonly delivered: boolean } | null
-  /** Number of pending deliveries. It and the next two counts stop at WEBHOOK_COUNT_MAX. */
+  /** Number of pending deliveries. The counts `pending`, `held` and `dead` stop at WEBHOOK_COUNT_MAX. */
   readonly pending: number
   readonly held: number
   readonly dead: number
@@ -92,8 +94,8 @@ type WebhookColumns = Omit<WebhookRow, 'secrets' | 'recovery'> & {
 }
 
 /**
- * SQL: counts deliveries in a state. `state` is written as in the partial indexes of webhook_deliveries, so that
- * Postgres uses them.
+ * Returns SQL that counts deliveries in a state. The condition on `state` is the same as in the partial indexes of
+ * webhook_deliveries, so that Postgres uses these indexes.
  */
 const countOf = (state: 'pending' | 'held' | 'dead') => `(select count(*) from (
       select from tallystick.webhook_deliveries d
@@ -124,7 +126,7 @@ export async function findWebhook(db: Db, ledgerId: Uuid, webhookId: Uuid): Prom
   return rows[0] ? toWebhook(rows[0]) : null
 }
 
-/** Lists endpoints ordered by id, after `after`. */
+/** Lists endpoints in the order of their ids. Begins after the endpoint `after`. */
 export async function listWebhooks(
   db: Db,
   ledgerId: Uuid,
@@ -183,12 +185,15 @@ export async function changeWebhook(
   return rows[0]!.outcome
 }
 
-/** This and the following functions return false if the ledger has no such endpoint. */
+/** Pauses deliveries. Returns false if the ledger has no such endpoint. */
 export async function pauseWebhook(pool: pg.Pool, ledgerId: Uuid, webhookId: Uuid): Promise<boolean> {
   return isFound(pool, 'tallystick.pause_webhook($1, $2)', [ledgerId, webhookId])
 }
 
-/** Resumes deliveries. `skips`: events that the endpoint has not read are not delivered. */
+/**
+ * Resumes deliveries. If `skips` is true, the events that the endpoint has not read are not delivered. Returns false if
+ * the ledger has no such endpoint.
+ */
 export async function resumeWebhook(
   pool: pg.Pool,
   ledgerId: Uuid,
@@ -198,7 +203,10 @@ export async function resumeWebhook(
   return isFound(pool, 'tallystick.resume_webhook($1, $2, $3)', [ledgerId, webhookId, skips])
 }
 
-/** Deletes the endpoint and its secrets. The worker removes the remaining rows. */
+/**
+ * Deletes the endpoint and its secrets. The worker removes the remaining rows. Returns false if the ledger has no such
+ * endpoint.
+ */
 export async function deleteWebhook(pool: pg.Pool, ledgerId: Uuid, webhookId: Uuid): Promise<boolean> {
   return isFound(pool, 'tallystick.delete_webhook($1, $2)', [ledgerId, webhookId])
 }

@@ -3,7 +3,7 @@ import type { AgentKeyRegistration } from '../../proof/statement/agent-key.ts'
 import type { ParsedStatement } from '../../proof/statement/statement.ts'
 import { signedEnds, signedTable } from './table.ts'
 
-/** `kid` is hex, `spki` base64. */
+/** A signing key of an agent. `kid` is hex, and `spki` is base64. */
 export type SigningKeyColumns = {
   readonly agentId: Uuid
   readonly kid: string

@@ -31,7 +31,7 @@ export const API_KEYS = signedTable<ApiKeyColumns>(
       },
     ]
   },
-  // The key's name is replaced by its id, because no entry contains the name. The secret cannot be restored, because
+  // A restore uses the key's id as its name, because no entry contains the name. The secret cannot be restored, because
   // it is stored nowhere else.
   ({ keyId, agentId, scopes }, { predicate }) =>
     ({ agentId, name: formatId('key', keyId), scopes, expiresAt: predicate['expiresAt'] }) as EntryDetail,

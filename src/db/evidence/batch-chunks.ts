@@ -4,9 +4,9 @@ import { CHUNK_CONTENT, type StoredChunk } from '../chunks/read-chunks.ts'
 import { contradiction } from './contradiction.ts'
 import type { Evidence } from './table.ts'
 
-/* Chunks of batches and their search keys. src/verify/verify-batch.ts compares them with the batch's items. */
+/* Reads chunks of batches and their search keys. src/verify/verify-batch.ts compares them with the batch's items. */
 
-/** A chunk as streamContent yields it. */
+/** A chunk with the content that streamContent has added. */
 export type AuditedChunk = StoredChunk & { readonly content: Buffer; readonly erasedSeq: number | null }
 
 export type ChunkColumns = {
@@ -14,11 +14,11 @@ export type ChunkColumns = {
   readonly firstRecordId: Uuid
   readonly count: number
   readonly erasedSeq: number | null
-  /** Length of the content. The content itself is passed beside the columns. */
+  /** Length of the content in bytes. The content itself is passed separately. */
   readonly contentBytes: number
 }
 
-/** Evidence of chunks. The rows MUST have passed through streamContent. */
+/** Evidence of the table `batch_chunks`. streamContent MUST have added the content to the rows. */
 export const BATCH_CHUNKS: Evidence<AuditedChunk, ChunkColumns> = {
   table: 'batch_chunks',
   isLarge: true,
@@ -31,7 +31,7 @@ export const BATCH_CHUNKS: Evidence<AuditedChunk, ChunkColumns> = {
   verify: verifyAbsent,
 }
 
-/** Keys of a chunk, in hex, sorted and separated by spaces. */
+/** Search keys of a chunk. `keys` contains them in hex, sorted and separated by spaces. */
 export type ChunkKeyColumns = { readonly chunk: number; readonly keys: string }
 
 export const BATCH_KEYS: Evidence<{ seq: number; chunk: number; keys: string }, ChunkKeyColumns> = {

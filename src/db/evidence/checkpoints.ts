@@ -1,8 +1,8 @@
 import { COSIGNED_NOTE } from '../chain/checkpoints.ts'
 
 /*
- * Checkpoints and the stored tree. src/verify/tree-collector.ts compares them with the tree that it builds from the
- * entries.
+ * Reads checkpoints and the stored tree. src/verify/tree-collector.ts compares them with the tree that it builds from
+ * the entries.
  */
 
 export type AuditedCheckpoint = { size: number; root: Buffer; chain: Buffer; note: string }

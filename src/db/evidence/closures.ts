@@ -1,6 +1,6 @@
 import { signedTable } from './table.ts'
 
-/** Evidence of closures. The entry that reopened a ledger describes its closure. */
+/** Evidence of the table `ledger_closures`. The entry that reopened a ledger describes the closure. */
 export const CLOSURES = signedTable(
   'ledger_closures',
   `select restored_seq as seq, known_size, encode(known_chain, 'hex') as known_chain

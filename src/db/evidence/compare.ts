@@ -2,8 +2,8 @@ import type { ProofError } from '../../proof/error.ts'
 import { contradiction } from './contradiction.ts'
 
 /*
- * Comparisons of columns with signed values. Each function throws `columns_contradict_entries`, with the column's
- * name.
+ * Compares columns with signed values. If they differ, the functions throw `columns_contradict_entries` with the name
+ * of the column.
  */
 
 export function compareRows<T extends object>(
@@ -37,7 +37,7 @@ export function columnContradiction(
   )
 }
 
-/** Returns the column of a member: occurredAtUs → occurred_at. */
+/** Returns the column of a member. For example, `occurredAtUs` becomes `occurred_at`. */
 function columnName(name: string): string {
   return name.replace(/Us$/, '').replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 
-/** Counts the records of all batches, as the rows of entries state them. */
+/** Returns the number of records in all batches: the sum of the numbers in the rows of the entries. */
 export async function countItems(client: pg.ClientBase, ledgerId: Uuid): Promise<number> {
   const { rows } = await client.query<{ count: number }>(
     'select coalesce(sum(item_count), 0) as count from tallystick.entries where ledger_id = $1',
@@ -11,8 +11,8 @@ export async function countItems(client: pg.ClientBase, ledgerId: Uuid): Promise
 }
 
 /**
- * Counts the ledger's rows in a table. Each expected row is verified elsewhere, so a larger count shows that there
- * are additional rows.
+ * Counts the ledger's rows in a table. Each expected row is verified elsewhere. So a larger count shows that the table
+ * has additional rows.
  */
 export async function countRows(
   client: pg.ClientBase,

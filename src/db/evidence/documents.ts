@@ -16,10 +16,10 @@ export type AuditedDocument = {
 }
 
 /**
- * Compares only the names and the exact bytes of documents. Their number, subjects and digests are compared with the
- * entry's line.
+ * Evidence of the table `documents`. Compares only the names and the exact bytes of documents. Another check compares
+ * their number, subjects and digests with the entry's line.
  *
- * `isCanonical`: the digest covers the stored bytes and not only equivalent JSON.
+ * `isCanonical` is true if the digest covers the stored bytes. It is false if the bytes are only equivalent JSON.
  */
 export const DOCUMENTS: Evidence<
   AuditedDocument,

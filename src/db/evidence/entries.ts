@@ -18,7 +18,7 @@ import { type ShareColumns, signedShares } from './shared-records.ts'
 import { actorUuid, itemCountOf, microseconds, subjectUuid, versionOf } from './signed.ts'
 import { microsecondsOf } from './table.ts'
 
-/* An entry's row, with rows that are read together with it: the state of its record and its shares. */
+/* An entry's row, with other rows that are read in the same query: the state of its record, and its shares. */
 
 export type AuditedEntry = {
   seq: number
@@ -39,9 +39,8 @@ export type AuditedEntry = {
   signer: LineSigner | null
   earlierStepSeq: number | null
   gated: AuditedGatedRecord[] | null
-  /** Peers with which the entry shares its record. */
   shares: ShareColumns[] | null
-  /** Kind, subject, actor, key and time of the next entry, if this entry is a registered statement; otherwise null. */
+  /** Kind, subject, actor, key and time of the next entry, if this entry is a registered statement. null otherwise. */
   registration: [string, Uuid | null, Uuid | null, Uuid | null, string] | null
 }
 
@@ -51,39 +50,39 @@ export type EntryRowColumns = {
   readonly itemCount: number | null
   readonly prevSeq: number | null
   readonly prevLeaf: string | null
-  /** Seq of the gated record's step before this one; null: only the creation comes before this step. */
+  /** Seq of the gated record's last step before this entry. null if the record has no earlier step. */
   readonly earlierStepSeq: number | null
   readonly actorId: string | null
   readonly keyId: string | null
   readonly signerKid: string | null
-  /** Whether the row of the signer's key exists. If it does, the entry's line contains the key. */
+  /** True if the row of the signer's key exists. In this case the entry's line contains the key. */
   readonly hasSigner: boolean
   readonly recordedAtUs: string
-  /** The entry's gated record in its present state. Empty if the entry is about no gated record. */
+  /** The entry's gated record in its present state. Empty if the entry is not about a gated record. */
   readonly gated: readonly GatedColumns[]
   readonly shares: readonly ShareColumns[]
-  /** Kind, subject, actor, key and time of the next entry, if this entry is a registered statement; otherwise null. */
+  /** Kind, subject, actor, key and time of the next entry, if this entry is a registered statement. null otherwise. */
   readonly registration: readonly unknown[] | null
 }
 
 /**
- * SQL: true for a creation or a step of a gated record. It uses columns that are themselves compared with the
- * statement.
+ * SQL condition that is true for a creation or a step of a gated record. It uses only columns that are compared with
+ * the statement.
  */
 const IS_OF_GATED = "(e.kind = 'record-created' or e.version > 1)"
 
 /**
- * SQL: the entries of a ledger, each with everything that is compared with it.
+ * SQL that selects the entries of a ledger, each with everything that is compared with the entry.
  *
- * - `prev_leaf`: leaf of the entry at `prev_seq`, because the statement names it by leaf.
- * - `earlier_step_seq`: the record's previous step. If an attacker inserts a copy of an old entry, it names an older
- *   step.
+ * - `prev_leaf`: leaf of the entry at `prev_seq`, because the statement names the previous entry by its leaf.
+ * - `earlier_step_seq`: seq of the record's previous step. If an attacker inserts a copy of an old entry, the copy
+ *   names an older step than this one.
  * - `gated`: rows of the entry's record.
  *
- * The previous step is found by version among the record's entries. A query for the greatest seq would make Postgres
- * read the chain backwards, past all other records. A plan for `seq < e.seq` that was made on a small table would do
- * the same. Both values are read in a `case`, because each join would cost a microsecond for each of ten million
- * notarizations.
+ * The previous step is found by its version among the record's entries. A query for the greatest seq would make
+ * Postgres read the chain backwards, past the entries of all other records. A plan for `seq < e.seq` that was made for
+ * a small table would do the same. `earlier_step_seq` and `gated` are read in a `case`, because a join would cost a
+ * microsecond for each of ten million notarizations.
  */
 export const ENTRIES_BY_SEQ = `
   select e.seq, e.kind, e.recorded_at, ${microsecondsOf('e.recorded_at')} as recorded_at_us,
@@ -119,7 +118,7 @@ export const ENTRIES_BY_SEQ = `
   ) p on true
   where e.ledger_id = $1 order by e.seq`
 
-/** Returns the columns of the entry's own row and of its gated record. */
+/** Returns the columns of the entry's own row and of the row of its gated record. */
 export function entryRowColumns(entry: AuditedEntry): EntryRowColumns {
   return {
     subjectId: entry.subjectId,
@@ -139,7 +138,10 @@ export function entryRowColumns(entry: AuditedEntry): EntryRowColumns {
   }
 }
 
-/** Compares the entry's own row and its gated record. Throws `columns_contradict_entries`, with the column's name. */
+/**
+ * Compares the entry's own row and the row of its gated record with the statement. Throws `columns_contradict_entries`
+ * with the name of the column.
+ */
 export function verifyEntryRow(entry: VerifiedEntry, columns: EntryRowColumns, sha256: Sha256): void {
   const { statement, step } = entry
   compare('entries', 'subject_id', columns.subjectId, subjectUuid(statement))
@@ -150,8 +152,8 @@ export function verifyEntryRow(entry: VerifiedEntry, columns: EntryRowColumns, s
     throw columnContradiction('entries', 'prev_seq', 'of no entry', 'a seq')
   compare('entries', 'actor_id', columns.actorId, actorUuid(statement, sha256))
   compare('entries', 'key_id', columns.keyId, statement.key === null ? null : parseId('key', statement.key))
-  // Null if the server signed: its kid has no row there, because each row belongs to an entry that registers an
-  // agent's key.
+  // The column is null if the server signed the entry. Only keys of agents have rows, because entries register these
+  // keys. A server's key has no row.
   const signerKid = columns.hasSigner ? toHex(entry.envelope.kid) : null
   compare('entries', 'signer_kid', columns.signerKid, signerKid)
   compare('entries', 'recorded_at', columns.recordedAtUs, microseconds(statement.recordedAt))
@@ -160,8 +162,8 @@ export function verifyEntryRow(entry: VerifiedEntry, columns: EntryRowColumns, s
 }
 
 /**
- * Returns the leaf that the statement names as previous entry. Returns null for an offer, because its previous entry
- * is in the home ledger's chain. For a registration it is the leaf of the registered statement.
+ * Returns the leaf that the statement names as previous entry. For a registration this is the leaf of the registered
+ * statement. Returns null for an offer, because an offer's previous entry is in the home ledger's chain.
  */
 function previousOf({ kind, subjects, predicate }: ParsedStatement): string | null {
   if (kind === 'statement-registered') return subjects[0].sha256

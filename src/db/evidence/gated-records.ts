@@ -12,15 +12,15 @@ import { agentUuid, microseconds, partyUuid, versionOf } from './signed.ts'
 import { microsecondsOf } from './table.ts'
 
 /*
- * Compares the state of a gated record with one entry. The state is a single row that every step rewrites, so one
- * entry can show only part of it.
+ * Compares the state of a gated record with one entry. Every step rewrites the state, which is a single row. So one
+ * entry can prove only part of the row.
  *
  * The number of revisions and the order of performer changes need earlier entries (src/verify/gated-states.ts).
  */
 
 /**
- * State of a gated record. It has no column names, because it is repeated for each entry of the record. `tolerances`
- * is hex.
+ * State of a gated record. It has no column names, because they would be repeated for each entry of the record.
+ * `tolerances` is hex.
  */
 export type AuditedGatedRecord = [
   firstSeq: number,
@@ -41,8 +41,8 @@ export type AuditedGatedRecord = [
 const OPEN = OPEN_STATES.map((state) => `'${state}'`).join(', ')
 
 /**
- * SQL: the row with the state, and the subject of the record's last entry. If searches would not find the record by
- * its state, `state` is null.
+ * SQL that selects the row with the record's state, and the subject of the record's last entry. `state` is null if
+ * searches would not find the record by its state.
  */
 export const GATED_ROW = `json_build_array(g.first_seq, g.principal_id, g.performer_id, g.performer_remote, g.gate,
   ${microsecondsOf('g.deadline')}, g.max_revisions, encode(g.tolerances, 'hex'),
@@ -60,7 +60,7 @@ export type GatedColumns = {
   readonly maxRevisions: number
   /** Tolerances in hex. */
   readonly tolerances: string | null
-  /** State of the record; null: searches do not find the record by it. */
+  /** State of the record. null if searches do not find the record by its state. */
   readonly state: string | null
   readonly version: number
   readonly lastSeq: number
@@ -100,7 +100,7 @@ export function gatedColumns([
   }
 }
 
-/** Verifies the record's row against one entry at `seq`. Throws `columns_contradict_entries`. */
+/** Verifies the row of the gated record against the entry at `seq`. Throws `columns_contradict_entries`. */
 export function verifyGatedRows(
   statement: ParsedStatement,
   seq: number,
@@ -122,7 +122,7 @@ export function verifyGatedRows(
   verifyLast(statement, seq, row)
 }
 
-/** Rows to verify. `prevSeq` and `earlierStepSeq` are from the entry's row. */
+/** Rows to verify. `prevSeq` and `earlierStepSeq` come from the entry's row. */
 type Rows = {
   readonly gated: readonly GatedColumns[]
   readonly prevSeq: number | null
@@ -171,8 +171,8 @@ function verifyParty(
 }
 
 /**
- * Verifies that the row was not set back to an earlier step. The row's state is compared only if this step is the
- * newest.
+ * Verifies that nobody has set the record's row back to an earlier step. Compares the state in the row only if this
+ * step is the newest step.
  */
 function verifyLast(statement: ParsedStatement, seq: number, row: GatedColumns): void {
   if (row.lastSeq < seq) {

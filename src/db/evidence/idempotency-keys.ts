@@ -7,13 +7,16 @@ import type { Evidence } from './table.ts'
 
 export type IdempotencyColumns = {
   readonly actorId: string
-  /** Whether the request's fingerprint was removed. */
+  /** True if the request's fingerprint was removed. */
   readonly isForgotten: boolean
-  /** Whether the fingerprint should be removed. It is removed when the entry's first document is erased. */
+  /** True if the fingerprint must be absent. It is removed when the first document of the entry is erased. */
   readonly isOfErased: boolean
 }
 
-/** Compares the actor of the key and the number of keys: a request has at most one key, which belongs to its actor. */
+/**
+ * Evidence of the table `idempotency_keys`. Verifies that a request has at most one key, that the key belongs to the
+ * entry's actor, and that its fingerprint is removed exactly if a document of the entry was erased.
+ */
 export const IDEMPOTENCY_KEYS: Evidence<
   { seq: number; actorId: Uuid; isForgotten: boolean },
   IdempotencyColumns
@@ -33,7 +36,7 @@ export const IDEMPOTENCY_KEYS: Evidence<
   },
 }
 
-/** Whether this login may read the idempotency keys. The servers' login may not. */
+/** Returns whether this login may read the idempotency keys. The login of servers may not. */
 export async function canReadIdempotencyKeys(client: pg.ClientBase): Promise<boolean> {
   const { rows } = await client.query<{ may: boolean }>(
     "select has_table_privilege('tallystick.idempotency_keys', 'select') as may",

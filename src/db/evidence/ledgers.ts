@@ -5,7 +5,7 @@ import type { Uuid } from '../../proof/ids.ts'
 import { keyThumbprint, parsePublicKey } from '../../proof/keys.ts'
 import type { ParsedStatement } from '../../proof/statement/statement.ts'
 
-/* Rows that exist once for each ledger, and the keys of the deployment. */
+/* Compares the keys of the deployment, and the tables that have one row for each ledger. */
 
 export type AuditedLedger = {
   name: string | null
@@ -16,14 +16,17 @@ export type AuditedLedger = {
   chain: Buffer | null
   envelopeKid: Buffer | null
   closed: string | null
-  /** Whether a closure of the ledger was not acknowledged yet. */
+  /** True if a closure of the ledger was not acknowledged yet. */
   awaitsAcknowledgement: boolean
   treeSize: number | null
   treeHashes: Buffer | null
   checkpointSize: number | null
 }
 
-/** Returns the rows that exist once for the ledger. If a row is missing, its members are null. */
+/**
+ * Returns the ledger's rows from the tables that have one row for each ledger. If a row is missing, its members are
+ * null.
+ */
 export async function getAuditedLedger(client: pg.ClientBase, ledgerId: Uuid): Promise<AuditedLedger> {
   const { rows } = await client.query<AuditedLedger>(
     `select l.name, l.issuer, l.origin, l.note_kid, h.size, h.chain, h.envelope_kid, h.closed,

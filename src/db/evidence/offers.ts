@@ -18,7 +18,10 @@ export type OfferColumns = {
   readonly decidedSeq: number | null
 }
 
-/** Compares all columns except the outcome. The outcome needs later entries (src/verify/peer-states.ts). */
+/**
+ * Evidence of the table `offers`. Compares all columns except the outcome. The outcome needs later entries
+ * (src/verify/peer-states.ts).
+ */
 export const OFFERS: Evidence<OfferColumns & { seq: number }, OfferColumns> = {
   table: 'offers',
   sql: `select seq, peer_id, record_id, version, step, agent_id, encode(leaf, 'hex') as leaf, state, code, decided_seq

@@ -11,7 +11,8 @@ import { contradiction } from './contradiction.ts'
 /*
  * Compares peerings, their keys and received types with the peerings that a verifier has rebuilt from entries.
  *
- * The progress of sending to a peer and the peer's answers are not compared, because this chain does not sign them.
+ * The progress of sending to a peer and the peer's answers are not compared, because no entry of this chain contains
+ * them.
  */
 
 export type AuditedPeer = {
@@ -31,8 +32,8 @@ export type AuditedPeer = {
 }
 
 /**
- * Returns all peerings at once, because a ledger has at most some thousands. Keys are ordered by their end, with kids
- * in hex and `spki` in base64.
+ * Returns all peerings at once, because a ledger has at most some thousands of them. The keys are in the order in which
+ * they end. Kids are in hex, and `spki` is in base64.
  */
 export async function listAuditedPeers(client: pg.ClientBase, ledgerId: Uuid): Promise<AuditedPeer[]> {
   const { rows } = await client.query<AuditedPeer>(
@@ -53,10 +54,10 @@ export type AuditedReceivedType = { peerId: Uuid; name: string; digest: Buffer; 
 export const RECEIVED_TYPES = `
   select peer_id, name, digest, definition from tallystick.received_types where ledger_id = $1 order by peer_id, digest`
 
-/** States that a peering without any entry may have. Nothing was signed about such a peering. */
+/** Possible states of a peering about which no entry was signed. */
 const WITHOUT_ENTRY = ['invited', 'pending', 'revoked']
 
-/** Verifies that each added peering has its row in the right state, and that no other row claims to be added. */
+/** Verifies that each peering with an entry has the right row. All other rows must be of peerings without an entry. */
 export function verifyPeers(rows: readonly AuditedPeer[], peerings: Iterable<PeeringState>): void {
   const byId = new Map(rows.map((row) => [row.peerId, row]))
   for (const peering of peerings) {
@@ -106,7 +107,7 @@ function peerRow(peering: PeeringState): ReturnType<typeof peerColumns> {
   }
 }
 
-/** Returns the key rows. Each key is valid up to the entry that names its successor. */
+/** Returns the expected rows of the keys. Each key is valid up to the entry that names its successor. */
 function keyRows({ keys }: PeeringState) {
   return keys.map(({ kid, alg, spki }, i) => ({
     kid,
@@ -117,8 +118,8 @@ function keyRows({ keys }: PeeringState) {
 }
 
 /**
- * Verifies that a received type matches its digest and name and belongs to a peer. It does not verify that a record
- * uses the type: the record's own entry names its type.
+ * Verifies that a received type matches its digest and name and belongs to a peer. Does not verify that a record uses
+ * the type.
  */
 export function verifyReceivedType(
   { peerId, name, digest, definition }: AuditedReceivedType,

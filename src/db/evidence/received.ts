@@ -11,7 +11,7 @@ import { signedShares } from './shared-records.ts'
 import type { Evidence } from './table.ts'
 
 /*
- * Compares entries of other ledgers and their documents, as far as a single entry allows. The state of another
+ * Compares received entries of other ledgers and their documents, as far as a single entry allows. The state of another
  * ledger's record needs earlier entries (src/verify/peer-states.ts).
  */
 
@@ -27,7 +27,7 @@ export type AuditedReceived = {
   remote: RemoteColumns[] | null
 }
 
-/** State of another ledger's record after its received entries. `leaf` is hex, `standing` is JSON. */
+/** State of another ledger's record after its received entries. `leaf` is hex, and `standing` is JSON. */
 export type RemoteColumns = {
   readonly type: string
   readonly documents: string
@@ -40,8 +40,8 @@ export type RemoteColumns = {
 }
 
 /**
- * Columns of another ledger's entry. The entry's envelope is not among them, because it is in the line of the entry
- * that received it.
+ * Columns of another ledger's entry. They do not include the envelope, which is in the line of the entry that received
+ * it.
  */
 export type ReceivedColumns = {
   readonly peerId: Uuid
@@ -50,7 +50,7 @@ export type ReceivedColumns = {
   readonly recordId: Uuid | null
   readonly version: number | null
   readonly leaf: string
-  /** State of the entry's record after the last received entry. */
+  /** Present state of the record that the received entry is about. */
   readonly remote: readonly RemoteColumns[]
 }
 
@@ -86,8 +86,8 @@ export const RECEIVED_ENTRIES: Evidence<AuditedReceived, ReceivedColumns> = {
 }
 
 /**
- * Verifies that the row was not set back to an earlier event. The row's state is compared only if this event is the
- * newest.
+ * Verifies that nobody has set the row of the remote record back to an earlier event. Compares the state in the row
+ * only if this event is the newest event.
  */
 function verifyRemote(
   rows: readonly RemoteColumns[],
@@ -122,28 +122,33 @@ type AuditedReceivedDocument = {
   content: Buffer | null
   referenceList: Buffer | null
   erasedSeq: number | null
-  /** Envelope that was received by the entry at `erasedSeq`, which supposedly erased the document. */
+  /**
+   * Envelope of the other ledger's entry that the entry at `erasedSeq` received. The other ledger's entry must have
+   * erased the document.
+   */
   erasure: Buffer | null
 }
 
 /**
- * Columns of a received document. Digests are computed from the stored bytes and the salt; null if the document is
- * erased.
+ * Columns of a received document. The digests are computed from the stored bytes and the salt. They are null if the
+ * document is erased.
  */
 export type ReceivedDocumentColumns = {
   readonly subject: string
   readonly digest: string
   readonly contentDigest: string | null
   readonly referencesDigest: string | null
-  /** The document that its home ledger has supposedly erased; null: the document is not erased. */
+  /**
+   * Subject and seq of the erased document, as the erasing entry of the home ledger names them. null if the document is
+   * not erased.
+   */
   readonly erased: { readonly subject: string; readonly seq: number } | null
-  /** Whether only part of the content was erased. */
   readonly isHalfErased: boolean
 }
 
 /**
- * Compares received documents: each has the digest that the other ledger signed, or the other ledger has erased it.
- * Missing documents are no contradiction, because nobody has signed that a document was received.
+ * Evidence of received documents. Each must have the digest that the other ledger signed, or the other ledger must have
+ * erased the document. Missing documents are no contradiction, because no entry states that a document was received.
  */
 export const RECEIVED_DOCUMENTS: Evidence<AuditedReceivedDocument, ReceivedDocumentColumns> = {
   table: 'received_documents',
@@ -190,15 +195,15 @@ export const RECEIVED_DOCUMENTS: Evidence<AuditedReceivedDocument, ReceivedDocum
 }
 
 /**
- * Returns the document that the received envelope erased. If the envelope is no erasure, returns a value that matches
- * no document.
+ * Returns the document that the received envelope erased. If the envelope is not of an erasure, returns a value that
+ * matches no document.
  */
 function erasedBy(envelope: Buffer | null): { readonly subject: string; readonly seq: number } {
   try {
     const { kind, subjects, predicate } = parseStatement(parseEnvelope(envelope!).payload)
     if (kind === 'payload-erased') return { subject: subjects[0].name, seq: predicate['seq'] as number }
   } catch {
-    // A faulty envelope is reported when its own entry is verified.
+    // The error is ignored here. A faulty envelope is reported when the entry that received it is verified.
   }
   return { subject: '', seq: -1 }
 }

@@ -41,18 +41,19 @@ type SignedRecordColumns = Omit<MemberColumns, 'occurredAtMs' | 'otherMembers'> 
 }
 
 export type RecordColumns = SignedRecordColumns & {
-  /** Whether the digest covers the payload's stored bytes and not only equivalent JSON. */
+  /** True if the digest covers the payload's stored bytes. False if they are only equivalent JSON. */
   readonly isCanonical: boolean
-  /** Digest of the stored references with the payload's salt; null: references or salt are missing. */
+  /** Digest of the stored references with the payload's salt. null if the references or the salt are missing. */
   readonly referencesDigest: string | null
-  /** Whether the payload was erased but something that was stored with it was not. */
+  /** True if the payload was erased, but something that was stored with it was not. */
   readonly isHalfErased: boolean
-  /** Whether searches by reference find the record by exactly its own references. */
+  /** True if searches by reference find the record by all its references, and by no others. */
   readonly isFoundByReferences: boolean
 }
 
 /**
- * SQL: null for times that no statement can contain. The driver makes no Date of such values, for example `infinity`.
+ * Returns SQL for a time. It gives null for times that no statement can contain, such as `infinity`. The driver cannot
+ * make a Date of them.
  */
 const timeOf = (column: string) =>
   `case when ${column} >= '0001-01-01Z' and ${column} < '10000-01-01Z' then ${column} end`
@@ -60,9 +61,9 @@ const timeOf = (column: string) =>
 /**
  * Compares the row of the record that the entry creates. Records of batches have no row (src/verify/verify-batch.ts).
  *
- * `searched_references` are the references by which searches find the record. They are read only if the record should
- * have some, because otherwise each of ten million records would cost an index access. Additional ones are found by
- * countRows.
+ * `searched_references` are the references by which searches find the record. They are read only if the record has
+ * references, because otherwise each of ten million records would cost an index access. countRows detects additional
+ * references.
  */
 export const RECORDS: Evidence<AuditedRecord, RecordColumns> = {
   table: 'records',
@@ -125,8 +126,8 @@ export const RECORDS: Evidence<AuditedRecord, RecordColumns> = {
 }
 
 /**
- * Returns the canonical text. An attacker can store numbers that canonical JSON refuses, such as 1e400. The returned
- * text then matches no statement.
+ * Returns the canonical text. An attacker can store numbers that canonical JSON refuses, such as 1e400. For them the
+ * returned text matches no statement.
  */
 function textOf(stored: NonNullable<AuditedRecord['otherMembers']>): string {
   try {
@@ -154,8 +155,8 @@ function signedRecords(statement: ParsedStatement): SignedRecordColumns[] {
 }
 
 /**
- * Returns the distinct references, sorted by bytes as Postgres' collation "C" sorts them; null: the bytes are no
- * list.
+ * Returns the distinct references, sorted by their bytes like Postgres' collation "C". Returns null if the bytes are
+ * not a list.
  */
 function sortedReferences(list: Buffer | null): string[] | null {
   try {

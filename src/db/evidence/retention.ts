@@ -13,7 +13,8 @@ export const RETENTION_RULES = signedTable<Selected & { readonly days: number | 
 )
 
 /**
- * Evidence of holds. For a hold that was not lifted, the compared records are those by which searches find the hold.
+ * Evidence of the table `holds`. For a hold that was not lifted, `record_ids` are the records by which searches find
+ * the hold.
  */
 export const HOLDS = signedTable<
   Selected & { readonly caseId: string; readonly recordIds: readonly Uuid[] | null }

@@ -1,7 +1,7 @@
 import { parseId, type Uuid } from '../../proof/ids.ts'
 import type { ParsedStatement } from '../../proof/statement/statement.ts'
 
-/** A peer with which an entry shares its record. These rows are read together with the entries (entries.ts). */
+/** A peer with which an entry shares its record. The query of the entries reads these rows too (entries.ts). */
 export type ShareColumns = { readonly peerId: Uuid; readonly documents: string }
 
 export function signedShares({ predicate }: ParsedStatement): ShareColumns[] {

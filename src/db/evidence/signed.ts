@@ -4,9 +4,12 @@ import { ENTRY_KINDS, type EntryKind } from '../../proof/statement/kinds.ts'
 import { parseRemoteAgent, remoteAgentId } from '../../proof/statement/remote-agents.ts'
 import { type ParsedStatement, partyOf } from '../../proof/statement/statement.ts'
 
-/* Column values computed from signed statements. Several tables use them. */
+/* Computes column values from signed statements, for several tables. */
 
-/** Returns the agent or key that an entry of this kind ends, which is its subject. */
+/**
+ * If the statement is of the kind `ending`, returns the id of its subject, which is the agent or key that ends. Returns
+ * an empty list otherwise.
+ */
 export function endedIds({ kind, subjects }: ParsedStatement, ending: EntryKind, prefix: IdPrefix): string[] {
   return kind === ending ? [parseId(prefix, subjects[0].name)] : []
 }
@@ -14,8 +17,8 @@ export function endedIds({ kind, subjects }: ParsedStatement, ending: EntryKind,
 const ID_PREFIXES: readonly IdPrefix[] = ['rec', 'bat', 'led', 'agt', 'key', 'cmp', 'peer', 'stm']
 
 /**
- * Returns the subject's uuid; null for types and for entries of other ledgers, which have no uuid. For an erased
- * document it is the uuid of the record or completion.
+ * Returns the uuid of the subject. For an erased document it is the uuid of the record or completion. Returns null for
+ * types and for entries of other ledgers, which have no uuid.
  */
 export function subjectUuid({ kind, subjects }: ParsedStatement): Uuid | null {
   if (ENTRY_KINDS[kind].subjects[0] === 'entry') return null
@@ -25,15 +28,14 @@ export function subjectUuid({ kind, subjects }: ParsedStatement): Uuid | null {
 }
 
 /**
- * Returns the version; null: the entry is about no record. A batch has version 1, as have the records that it
- * creates.
+ * Returns the version of the record, or null if the entry is about no record. A batch and its records have version 1.
  */
 export function versionOf({ kind, predicate }: ParsedStatement): number | null {
   if (kind === 'batch-notarized') return 1
   return ENTRY_KINDS[kind].movesRecord ? (predicate['version'] as number) : null
 }
 
-/** Returns the number of a batch's records; null: the entry is no batch. */
+/** Returns the number of a batch's records, or null if the entry is not a batch. */
 export function itemCountOf({ kind, predicate }: ParsedStatement): number | null {
   return kind === 'batch-notarized' ? (predicate['count'] as number) : null
 }
@@ -46,7 +48,7 @@ export function actorUuid({ actor }: ParsedStatement, sha256: Sha256): Uuid | nu
   return agentUuid(actor, sha256)
 }
 
-/** Returns the agent's uuid; null for `system`. */
+/** Returns the agent's uuid, or null for `system`. */
 export function agentUuid(name: string, sha256: Sha256): Uuid | null {
   if (name === 'system') return null
   return parseRemoteAgent(name) ? remoteAgentId(sha256, name) : parseId('agt', name)

@@ -1,6 +1,6 @@
 import { signedTable } from './table.ts'
 
-/** Row by which searches find a registered statement of another party. */
+/** Columns by which searches find a registered statement of another party. */
 export type StatementColumns = {
   readonly statementId: string
   readonly leaf: string
@@ -11,8 +11,8 @@ export type StatementColumns = {
 }
 
 /**
- * Evidence of the table `statements`. It expects no row, because no entry's own statement signs one:
- * src/verify/statement-columns.ts compares the rows.
+ * Evidence of the table `statements`. It expects no rows, because this ledger signs no statement with these columns.
+ * src/verify/statement-columns.ts compares the rows instead.
  */
 export const STATEMENTS = signedTable<StatementColumns>(
   'statements',

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { EVIDENCE } from './tables.ts'
 
 /**
- * Tables with rows of ledgers that are not in EVIDENCE. They are compared in another way, or together with a table of
+ * Tables of ledgers' rows that are not in EVIDENCE. They are compared in another way, or together with a table of
  * EVIDENCE.
  */
 const OTHER_TABLES = [
@@ -28,9 +28,9 @@ const LEDGER_TABLES = new Set([
 ])
 
 /**
- * Returns tables that have rows of a ledger without a chain. No ledger's audit would read these rows.
+ * Returns the names of tables that have rows of a ledger without a chain. No audit would read these rows.
  *
- * The query jumps from ledger to ledger along the primary keys. `skip`: tables that this login may not read.
+ * The query goes from ledger to ledger along the primary keys. `skip` contains tables that this login may not read.
  */
 export async function listStrayTables(client: pg.ClientBase, skip: readonly string[]): Promise<string[]> {
   const stray: string[] = []

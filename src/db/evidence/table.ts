@@ -5,39 +5,39 @@ import type { EntryDetail } from '../chain/entry-details.ts'
 import { compare, compareRows } from './compare.ts'
 
 /*
- * Compares one table's rows with the entries that explain them.
+ * Compares one table's rows with the entries that explain the rows.
  *
- * Only statements are signed; columns are an index over them. Without this comparison, an attacker who can write to
- * the tables but cannot sign could show records in another state, of another actor, or not at all, and the chain
- * would still verify.
+ * Only statements are signed. Columns are an index over the statements. An attacker may be able to write to the tables,
+ * but cannot sign. Without this comparison, the attacker could hide records, or show them in another state or of
+ * another actor, and the chain would still verify.
  *
  * Columns are passed as JSON to the thread that compares them: uuids as Postgres writes them, bytes in hex, times as
- * decimal strings of microseconds since the epoch.
+ * decimal strings of microseconds since 1970.
  */
 export type Evidence<Row extends { seq: number }, Columns> = {
-  /** Name for messages. It is `table.column` if only rows with a value in that column are compared. */
+  /** Name of the table for messages. It is `table.column` if only rows with a value in that column are compared. */
   readonly table: string
-  /** SQL: rows of ledger $1, ordered by `seq`, which is the entry that explains the row. */
+  /** SQL that selects rows of ledger $1, ordered by `seq`. `seq` is the entry that explains the row. */
   readonly sql: string
   readonly isLarge?: boolean
-  /** Returns the columns to compare. MUST NOT throw, whatever values an attacker has stored. */
+  /** Returns the columns to compare. MUST NOT throw, because an attacker may have stored any values. */
   columns(row: Row, context: RowContext): Columns
-  /** Compares an entry's rows with its statement. Throws `columns_contradict_entries`, with the column's name. */
+  /** Compares an entry's rows with its statement. Throws `columns_contradict_entries` with the name of the column. */
   verify(entry: VerifiedEntry, rows: readonly Columns[], sha256: Sha256): void
 }
 
-/** Context of a row. `isErased`: a document of the row's entry was erased. */
+/** Context of a row. `isErased` is true if a document of the row's entry was erased. */
 export type RowContext = { readonly sha256: Sha256; readonly isErased: boolean }
 
 /** Evidence in which the statement alone determines all rows. */
 export type SignedEvidence<Row extends { seq: number }, Columns> = Evidence<Row, Columns> & {
   signed(statement: ParsedStatement, sha256: Sha256): Columns[]
-  /** Returns the entry detail of a row, as it was when the entry was appended. Used by a restore. */
+  /** Returns the details with which the row's entry was appended. Used by a restore. */
   readonly detail: Detail<Columns> | null
 }
 type Detail<Columns> = (row: Columns, statement: ParsedStatement) => EntryDetail
 
-/** Makes the evidence of a table whose columns are compared as SQL selects them. */
+/** Makes the evidence of a table. The columns that its SQL selects are compared without conversion. */
 export function signedTable<Columns extends object>(
   table: string,
   sql: string,
@@ -52,8 +52,8 @@ export function signedTable<Columns extends object>(
 }
 
 /**
- * Makes the evidence of rows that an entry ends. `sql` selects `seq`, which is the column with the end, and `id`, by
- * which the entry names the row.
+ * Makes the evidence of rows that a later entry ends, such as revoked keys. `sql` selects two columns: `seq`, the entry
+ * that ended the row, and `id`, by which that entry names the row.
  */
 export function signedEnds<Id extends string | number>(
   column: `${string}.${string}`,
@@ -70,7 +70,7 @@ export function signedEnds<Id extends string | number>(
 }
 
 /**
- * SQL: microseconds as decimal text. It must not fail, whatever values an attacker has stored, because a failed query
- * would look like an outage and not like tampering.
+ * Returns SQL for a time in microseconds as decimal text. The SQL must not fail, although an attacker may have stored
+ * any values. A failed query would look like an outage and not like tampering.
  */
 export const microsecondsOf = (column: string) => `trunc(extract(epoch from ${column}) * 1000000)::text`

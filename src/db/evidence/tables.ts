@@ -22,7 +22,7 @@ import { TYPES } from './types.ts'
 /**
  * Tables whose rows are explained by single entries, in the order of comparison.
  *
- * To have a table read, compared, and checked for rows that belong to no ledger, add it here.
+ * Add a new table here. Its rows are then read, compared, and checked for rows that belong to no ledger.
  */
 export const EVIDENCE = {
   offers: OFFERS,
@@ -55,17 +55,17 @@ export const EVIDENCE_NAMES = Object.keys(EVIDENCE) as EvidenceName[]
 export type EvidenceRow<Name extends EvidenceName> = Parameters<Tables[Name]['columns']>[0]
 
 /**
- * All columns that the database has about one entry and its results. They are passed to the thread that compares
- * them.
+ * All columns that the database has about one entry and about what the entry has made. They are passed to the thread
+ * that compares them.
  */
 export type EntryColumns = EntryRowColumns & {
   readonly [Name in EvidenceName]: readonly ReturnType<Tables[Name]['columns']>[]
 } & {
-  /** Columns of the ledger, with its first entry; null with all other entries. */
+  /** Columns of the ledger if this is the ledger's first entry. null for all other entries. */
   readonly ledger: LedgerColumns | null
 }
 
-/** Compares all columns with the entry. Throws `columns_contradict_entries`, with the column's name. */
+/** Compares all columns with the entry. Throws `columns_contradict_entries` with the name of the column. */
 export function verifyColumns(entry: VerifiedEntry, columns: EntryColumns, sha256: Sha256): void {
   verifyEntryRow(entry, columns, sha256)
   compareRows('ledgers', columns.ledger ? [columns.ledger] : [], signedLedgers(entry.statement, sha256))

@@ -7,15 +7,18 @@ type TypeRow = { seq: number; name: string; gated: boolean; definition: Buffer; 
 export type TypeColumns = {
   readonly name: string
   readonly digest: string
-  /** Hash of the definition's bytes. */
+  /** SHA-256 of the definition's bytes in hex. */
   readonly definition: string
   readonly gated: boolean
-  /** Whether the definition is of a gated type; null: the definition is no JSON object. */
+  /** True if the definition is of a gated type. null if the definition is not a JSON object. */
   readonly isDefinedGated: boolean | null
   readonly isDefinedAgentSigned: boolean | null
 }
 
-/** Compares types. The entry signs the digest of the definition. The definition determines the rest of the row. */
+/**
+ * Evidence of the table `types`. The entry signs the digest of the definition. The definition determines the other
+ * columns.
+ */
 export const TYPES: Evidence<TypeRow, TypeColumns> = {
   table: 'types',
   sql: `select registered_seq as seq, name, gated, definition, digest
@@ -40,8 +43,8 @@ export const TYPES: Evidence<TypeRow, TypeColumns> = {
 }
 
 /**
- * Whether the definition has a member of this name; null: it is no JSON object. The text may be forged here: another
- * check compares it with the signed digest.
+ * Returns whether the definition has a member of this name. Returns null if the definition is not a JSON object. The
+ * definition may be forged here. Another check compares it with the signed digest.
  */
 function hasMember(definition: Buffer, name: string): boolean | null {
   try {

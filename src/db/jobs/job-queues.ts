@@ -5,26 +5,29 @@ import { type Db, serializeQueries } from '../connect/client.ts'
 import { JOB_DELETION_EVERY_SECONDS } from '../limits.ts'
 import { DEAD_LETTER_QUEUE, DEAD_LETTER_SECONDS, QUEUES, type QueueName, type QueueRules } from './queues.ts'
 
-/** Schema of our own for pg-boss, because another application in the database may use pg-boss' default, `pgboss`. */
+/**
+ * Schema of pg-boss. It is not pg-boss' default, `pgboss`, because another application in the database may use the
+ * default.
+ */
 export const JOBS_SCHEMA = 'tallystick_jobs'
 
-/** Arbitrary number, the same for all processes that migrate this database. */
+/** Key of an advisory lock for migrations of this database. The number is arbitrary, but equal in all processes. */
 const INSTALL_LOCK = 7_411_960
 const INDEX_WAIT_MS = 200
 
 /**
- * Upgrades the schema of pg-boss and all queues to this version of the code. Runs as their owner.
+ * Upgrades the schema of pg-boss and all queues to this version of the code. `client` is a connection of their owner.
  *
- * pg-boss has its own transactions, so this does not run in the transaction of `migrate`. Several processes may call
- * it at once, because it takes a session lock. If a call fails half-way, the next call completes the work. `worker`
- * is the login that may then work on jobs.
+ * pg-boss has its own transactions, so this does not run in the transaction of `migrate`. Several processes may call it
+ * at once, because it takes a session lock. If a call fails half-way, the next call completes the work. `worker` is the
+ * login that gets access to the jobs.
  */
 export async function installJobQueues(client: pg.ClientBase, worker: string): Promise<void> {
   await client.query('select pg_advisory_lock($1)', [INSTALL_LOCK])
   try {
     const boss = new PgBoss({
-      // Uses the session of `migrate`, which has the settings that we need. A connection that pg-boss opens itself
-      // would have the database's settings.
+      // pg-boss uses the session of `migrate`, which has the settings that we need. A connection that pg-boss opens
+      // itself would have the database's settings.
       db: asJobsDatabase(serializeQueries(client)),
       schema: JOBS_SCHEMA,
       supervise: false,
@@ -48,7 +51,7 @@ export async function installJobQueues(client: pg.ClientBase, worker: string): P
 
 /**
  * Waits until pg-boss has built its indexes. A new version of pg-boss builds large indexes after its migration, one
- * every 10 s. Only a process that may migrate builds them, which is this one.
+ * every 10 s. Only a process that may migrate can build them, so this process has to wait.
  */
 async function finishIndexes(boss: PgBoss): Promise<void> {
   for (;;) {
@@ -68,14 +71,14 @@ async function ensureQueues(boss: PgBoss): Promise<void> {
   for (const [name, { deadLetter = DEAD_LETTER_QUEUE, ...rules }] of queues) {
     const options = deadLetter === null ? rules : { ...rules, deadLetter }
     await boss.createQueue(name, options)
-    // createQueue leaves an existing queue unchanged, and that queue may have the rules of an earlier version.
+    // createQueue does not change an existing queue, which may have the rules of an earlier version.
     await boss.updateQueue(name, options)
   }
 }
 
 /**
- * Grants access to jobs to the worker's login alone. That login cannot create jobs without the master key. `worker`
- * is its escaped name.
+ * Grants access to jobs to the worker's login alone. That login cannot create jobs without the master key. `worker` is
+ * the escaped name of the login.
  */
 async function grantQueues(client: pg.ClientBase, worker: string): Promise<void> {
   await client.query(`
@@ -101,7 +104,7 @@ async function grantQueues(client: pg.ClientBase, worker: string): Promise<void>
     end $$`)
 }
 
-/** Opens pg-boss for enqueuing, working or maintenance, without migrations. The caller still owns `db`. */
+/** Opens pg-boss without migrations, for enqueuing, working or maintenance. The caller must close `db` itself. */
 export function openJobs(db: Db, options: Pick<ConstructorOptions, 'schedule' | 'supervise'>): PgBoss {
   return new PgBoss({
     ...options,
@@ -115,7 +118,7 @@ export function openJobs(db: Db, options: Pick<ConstructorOptions, 'schedule' | 
   })
 }
 
-/** Adapts a connection, so that pg-boss writes in its transaction. */
+/** Adapts a connection for pg-boss, so that pg-boss writes in the connection's transaction. */
 export function asJobsDatabase(db: Db) {
   return {
     executeSql: (text: string, values?: unknown[]) => db.query(text, values as unknown[]),
@@ -124,15 +127,15 @@ export function asJobsDatabase(db: Db) {
 
 type QueueDepth = {
   readonly queue: string
-  /** Jobs that wait for their first attempt. */
+  /** Number of jobs that wait for their first attempt. */
   readonly waiting: number
   readonly retrying: number
   readonly working: number
-  /** Age of the oldest job that could start now. */
+  /** Age in seconds of the oldest job that could start now. */
   readonly oldestSeconds: number
 }
 
-/** Counts jobs at this moment. pg-boss' own figures are up to a minute old. */
+/** Counts the jobs at this moment. pg-boss' own figures are up to a minute old. */
 export async function countJobs(db: pg.Pool): Promise<QueueDepth[]> {
   const { rows } = await db.query<Record<keyof QueueDepth, string>>(
     `select q.name as queue, count(j.id) filter (where j.state = 'created') as waiting,
@@ -153,7 +156,7 @@ export async function countJobs(db: pg.Pool): Promise<QueueDepth[]> {
   }))
 }
 
-/** Counts dead letters by their original queue. Dead letters that an operator has retried are left out. */
+/** Returns the number of dead letters of each original queue. Leaves out dead letters that an operator has retried. */
 export async function countDeadLetters(db: pg.Pool): Promise<Readonly<Record<string, number>>> {
   const { rows } = await db.query<{ queue: string; count: number }>(
     `select q.name as queue, count(j.id) as count
@@ -200,8 +203,8 @@ export async function listDeadLetters(db: pg.ClientBase, limit: number): Promise
 }
 
 /**
- * Returns dead letters to their queues with all their retries. `ids` null: all dead letters. Returns the number of
- * returned dead letters.
+ * Moves dead letters back to their queues with all their retries. If `ids` is null, moves all dead letters. Returns the
+ * number of moved dead letters.
  */
 export async function redriveDeadLetters(
   client: pg.ClientBase,

@@ -8,7 +8,7 @@ import type { Payload, QueueName } from './queues.ts'
 export type LeaseJobs<Queue extends QueueName, L extends Lease> = {
   readonly table: LeaseTable
   readonly queue: Queue
-  /** Maximum number of jobs that wait to start. */
+  /** Maximum number of jobs of the queue that wait to start. */
   readonly queuedMax: number
   readonly leaseMs: number
   readonly payloadOf: (lease: L) => Payload<Queue>
@@ -22,12 +22,12 @@ export type EnqueueDeps = {
 }
 
 /**
- * Takes the leases of all free listeners that have work, and creates a job for each in the same transaction. Returns
- * whether another round should follow at once.
+ * Takes leases of listeners that have work and no lease, and creates a job for each lease in the same transaction.
+ * Returns true if there may be more such listeners, so that the caller should call this again at once.
  *
- * A job represents a lease and not an event. If ten million events wait for a slow endpoint, or for a peer that was
- * away for a day, they are just a number in a cursor and delay nobody else
- * (docs/decisions/0012-webhooks-follow-the-chain.md).
+ * There is one job for each lease, not one for each event. If ten million events wait for a slow endpoint, or for a
+ * peer that was away for a day, they are only a number in a cursor. They do not delay other listeners
+ * (docs/decisions/0012-webhook-delivery.md).
  */
 export async function enqueueLeases<Queue extends QueueName, L extends Lease>(
   { pool, boss, wake }: EnqueueDeps,
@@ -51,8 +51,8 @@ export async function enqueueLeases<Queue extends QueueName, L extends Lease>(
 }
 
 /**
- * Counts the jobs that wait to start, up to `most`. Jobs that wait for a retry do not occur, because the job of a
- * lease has a single attempt.
+ * Counts the jobs that wait to start. Stops at `most`. None of them waits for a retry, because the job of a lease has a
+ * single attempt.
  */
 async function countQueued(client: pg.ClientBase, queue: QueueName, most: number): Promise<number> {
   const { rows } = await client.query<{ ready: number }>({

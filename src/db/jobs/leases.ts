@@ -3,32 +3,33 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 
 /**
- * Leases of listeners. A listener is a webhook endpoint or a peering, and has a row with a cursor.
+ * A table of leases. A lease belongs to a listener: a webhook endpoint or a peering. Each listener has a row with a
+ * cursor.
  *
- * While a job has the lease, no other job sends to the listener, and all writes name the job's id. After a crash of
- * the job its lease expires, and another job gets it.
+ * While a job has the lease, no other job sends to the listener, and all writes name the job's id. If the job crashes,
+ * its lease expires, and another job gets the lease.
  *
  * The table of cursors has `job_id`, `leased_until` and `served_at`, the time when the last lease ended.
  */
 export type LeaseTable = {
-  /** Name that becomes part of the names of prepared statements. */
+  /** Name of the table in the names of prepared statements. */
   readonly name: string
   readonly cursors: string
   readonly id: string
-  /** SQL: joins to cursors `c` that `hasWork` needs. */
+  /** SQL joins to the cursors `c`, which `hasWork` needs. */
   readonly joins: string
-  /** SQL over these tables: true if the listener has work and requests may be sent to it now. */
+  /** SQL condition over these tables. It is true if the listener has work and requests may be sent to it now. */
   readonly hasWork: string
   /**
-   * Maximum number of concurrent leases of one ledger; null: no limit. It leaves leases to other ledgers if one
-   * ledger has many slow listeners.
+   * Maximum number of concurrent leases of one ledger. It leaves leases to other ledgers if one ledger has many slow
+   * listeners. null if there is no limit.
    */
   readonly ofLedgerMax: number | null
 }
 
 export type Lease = { readonly ledgerId: Uuid; readonly jobId: string }
 
-/** SQL: condition that row `row` is the cursor of the lease ($1 to $3). */
+/** Returns an SQL condition that is true if `row` is the cursor of the lease ($1 to $3). */
 function ofLease({ id }: LeaseTable, row = 'c'): string {
   return `${row}.ledger_id = $1 and ${row}.${id} = $2 and ${row}.job_id = $3`
 }
@@ -44,7 +45,7 @@ function waitingText({ cursors, id, joins, hasWork, ofLedgerMax }: LeaseTable): 
     where (c.job_id is null or c.leased_until < now()) and ${hasWork} ${ofLedger}`
 }
 
-/** Whether takeLeases would find a listener. Called continuously, without a transaction. */
+/** Returns whether takeLeases would find a listener. It is called continuously, without a transaction. */
 export async function hasWaiting(db: Db, table: LeaseTable): Promise<boolean> {
   const { rows } = await db.query<{ waiting: boolean }>({
     name: `has_waiting_${table.name}s`,
@@ -53,7 +54,7 @@ export async function hasWaiting(db: Db, table: LeaseTable): Promise<boolean> {
   return rows[0]!.waiting
 }
 
-/** Takes leases of listeners that have work and no lease. Listeners that have waited longest come first. */
+/** Takes leases of listeners that have work and no lease. The listeners whose last lease ended first come first. */
 export async function takeLeases<L extends Lease>(
   client: pg.ClientBase,
   table: LeaseTable,
@@ -76,8 +77,8 @@ export async function takeLeases<L extends Lease>(
 }
 
 /**
- * SQL of a CTE: renews the lease ($1 to $3) for $4 milliseconds and returns its cursor. Returns no row if another job
- * has the lease.
+ * Returns SQL of a CTE that renews the lease ($1 to $3) for $4 milliseconds and returns its cursor. The SQL returns no
+ * row if another job has the lease.
  */
 export function renewText(table: LeaseTable): string {
   return `update tallystick.${table.cursors} x set leased_until = now() + $4 * interval '1 millisecond'
@@ -85,10 +86,10 @@ export function renewText(table: LeaseTable): string {
 }
 
 /**
- * SQL: ends the lease ($1 to $3).
+ * Returns SQL that ends the lease ($1 to $3).
  *
- * It does not wait for the disk, because a lease that comes back after a crash of Postgres expires by itself. `set`
- * is SQL of further changes of cursor `c`, `from` are tables that `set` uses.
+ * The SQL does not wait for the disk. If a crash of Postgres undoes the end, the lease expires by itself. `set` is SQL
+ * with further changes of cursor `c`. `from` is SQL for the tables that `set` uses.
  */
 export function endText(table: LeaseTable, set: string, from = ''): string {
   return `update tallystick.${table.cursors} c set job_id = null, leased_until = null, served_at = clock_timestamp(), ${set}

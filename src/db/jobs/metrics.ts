@@ -6,9 +6,9 @@ import { readCounter, readingsOf, Tally } from '../../observe/metrics/readings.t
 import { countDeadLetters, countJobs } from './job-queues.ts'
 import { QUEUES, type QueueName } from './queues.ts'
 
-/** Result of an attempt. `failed`: the job will be tried again. `dead`: the job was given up. */
+/** Result of an attempt. After `failed`, the job will be tried again. After `dead`, the job was given up. */
 export type JobResult = 'completed' | 'failed' | 'dead'
-/** Called with the results of one job or one batch of jobs, and their duration. */
+/** Called with the results of one job or of one batch of jobs, and with their duration in ms. */
 export type JobObserver = (queue: QueueName, results: readonly JobResult[], ms: number) => void
 
 const RESULTS: readonly JobResult[] = ['completed', 'failed', 'dead']

@@ -2,14 +2,14 @@ import { z } from 'zod'
 import { isId } from '../../proof/ids.ts'
 
 /*
- * The pg-boss queues and their payloads, for all code that creates jobs or works on them.
+ * Defines the pg-boss queues and their payloads, for all code that creates jobs or works on them.
  *
- * Payloads have ids and never content, because no signature covers a queue and no erasure reaches it. `migrate`
- * creates the queues (src/db/jobs/job-queues.ts). worker/register.ts lists who works on them.
+ * Payloads contain ids and never content, because no signature covers a queue, and erasures do not change queues.
+ * `migrate` creates the queues (src/db/jobs/job-queues.ts). worker/register.ts lists the handlers of the queues.
  */
 
 /**
- * Queue of jobs that were given up. No worker works on it. An operator reads them and retries them
+ * Queue of jobs that were given up. No worker works on this queue. An operator reads its jobs and retries them
  * (docs/runbooks/worker.md#jobs-were-given-up).
  */
 export const DEAD_LETTER_QUEUE = 'dead-letters'
@@ -24,17 +24,21 @@ export type QueueRules = {
   readonly retryDelay: number
   readonly retryBackoff: true
   readonly retryDelayMax: number
-  /** A job that runs for longer than this is considered lost. */
+  /** Time in seconds after which a running job is considered lost. */
   readonly expireInSeconds: number
   /**
-   * A job without a heartbeat for this time is considered lost, because its worker was probably killed. Absent: no
-   * heartbeat.
+   * Time in seconds without a heartbeat after which a job is considered lost, because its worker was probably killed.
+   * Absent if the jobs have no heartbeat.
    */
   readonly heartbeatSeconds?: number
-  /** How long jobs that never started are stored. `deleteAfterSeconds` is the same for finished jobs. */
+  /**
+   * Time in seconds for which jobs that never started are stored. `deleteAfterSeconds` is the time for finished jobs.
+   */
   readonly retentionSeconds: number
   readonly deleteAfterSeconds: number
-  /** null: the queue has no dead letters, because a follower creates a lost job again. */
+  /**
+   * Set to null for a queue whose lost jobs do not become dead letters, because a follower creates these jobs again.
+   */
   readonly deadLetter?: null
 }
 
@@ -49,7 +53,10 @@ const RULES: QueueRules = {
   deleteAfterSeconds: 86_400,
 }
 
-/** Rules of leases. A failed or lost job is not retried, because the listener gets another job when the lease ends. */
+/**
+ * Rules of jobs with a lease. A failed or lost job is not retried, because the listener gets another job when the lease
+ * ends.
+ */
 const LEASE = {
   retryLimit: 0,
   retryDelay: 0,
@@ -64,7 +71,7 @@ const LEASE = {
 export const QUEUES = {
   /** Verifies one ledger. A ledger of hundreds of millions of entries takes hours. */
   audit: { ...RULES, expireInSeconds: 86_399 },
-  /** Requests due audits, on a schedule. The next run makes up for a missed one. */
+  /** Requests due audits, on a schedule. If a run is missed, the next run requests them. */
   'audit-schedule': { ...RULES, retryLimit: 1, retentionSeconds: 3_600 },
   /**
    * Verifies one completion.

@@ -50,7 +50,7 @@ export async function findAgentByName(pool: Db, ledgerId: Uuid, name: string): P
   return rows[0] ?? null
 }
 
-/** Lists agents ordered by id, after `after`. */
+/** Lists agents in the order of their ids. Begins after the agent `after`. */
 export async function listAgents(
   pool: Db,
   ledgerId: Uuid,

@@ -10,7 +10,7 @@ type ApiKeyRow = {
   readonly mac: Uint8Array
   readonly expiresAtMs: number | null
   readonly issuer: string
-  /** Kid of the key that signs the ledger's next entry, lower-case hex. */
+  /** Kid of the key that signs the ledger's next entry, in lower-case hex. */
   readonly envelopeKid: string
   readonly keyLimit: RateLimit | null
   readonly ledgerLimit: RateLimit | null
@@ -39,14 +39,15 @@ type ApiKeyColumns = {
 }
 
 /**
- * Returns the keys with these secrets, in the order of `secrets`. Each has its own secret's expiry. Returns null for
- * a key that does not exist, is revoked, or whose agent is disabled.
+ * Returns the keys with these secrets, in the order of `secrets`. Each key has the expiry of the given secret. The
+ * result has null for a key that does not exist, is revoked, or belongs to a disabled agent.
  */
 export async function findApiKeys(
   pool: pg.Pool,
   secrets: readonly SecretHash[],
 ): Promise<(ApiKeyRow | null)[]> {
-  // `offset 0` makes Postgres look up each secret by primary key, whatever size the planner assumes for the array.
+  // `offset 0` makes Postgres look up each secret by primary key. The planner's estimate of the array's size then does
+  // not matter.
   const { rows } = await pool.query<ApiKeyColumns>({
     name: 'find_api_keys',
     text: `select w.ix, k.key_id, k.agent_id, k.scopes, s.mac, s.expires_at, l.issuer, h.envelope_kid,
@@ -96,7 +97,7 @@ export type KeyRow = {
   readonly rateLimit: RateLimit | null
   readonly otlp: OtlpRow | null
   readonly secrets: readonly KeySecretRow[]
-  /** The API key that was used to create this key; null: `system` created it. */
+  /** The API key that was used to create this key. null if `system` created it. */
   readonly madeBy: Uuid | null
 }
 
@@ -122,7 +123,8 @@ type KeyColumns = {
   madeBy: Uuid | null
 }
 
-// SQL: API keys with their secrets. Their times are whole milliseconds, because this server wrote them.
+// SQL that selects API keys with their secrets. The times of secrets are whole milliseconds, because this server wrote
+// them.
 const SELECT_KEYS = `select k.key_id, k.agent_id, k.name, k.scopes, k.expires_at, k.rate_limit_per_second, k.rate_limit_burst,
     k.otlp, c.recorded_at as created_at, c.key_id as made_by,
     r.recorded_at as revoked_at, coalesce(s.secrets, '[]') as secrets
@@ -144,7 +146,10 @@ export async function findKey(pool: pg.Pool, ledgerId: Uuid, keyId: Uuid): Promi
   return rows[0] ? toKeyRow(rows[0]) : null
 }
 
-/** Lists keys ordered by id, after `after`. `agentId` null means keys of all agents. */
+/**
+ * Lists keys in the order of their ids. Begins after the key `after`. If `agentId` is null, lists the keys of all
+ * agents.
+ */
 export async function listKeys(
   pool: pg.Pool,
   ledgerId: Uuid,
@@ -167,10 +172,10 @@ type KeyMakerRow = {
 }
 
 /**
- * Lists keys with the keys that created them, in order of creation, after entry `afterSeq`.
+ * Lists keys and the keys that created them, in the order of creation. Begins after the entry `afterSeq`.
  *
- * Each page sorts the ledger's keys, because no index has this order. That is fast enough, because a ledger has few
- * keys and only clean-ups call it.
+ * Each page sorts the ledger's keys, because no index has this order. This is fast enough: a ledger has few keys, and
+ * only clean-ups call this function.
  */
 export async function listKeyMakers(
   pool: pg.Pool,
@@ -190,7 +195,7 @@ export async function listKeyMakers(
 }
 
 /**
- * Replaces the key's secrets by `secrets`. If the stored secrets differ from `found`, changes nothing and returns
+ * Replaces the key's secrets with `secrets`. If the stored secrets differ from `found`, changes nothing and returns
  * false.
  */
 export async function replaceKeySecrets(

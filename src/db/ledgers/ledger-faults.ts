@@ -12,8 +12,8 @@ export type LedgerFault = {
 type OpenFault = LedgerFault & { readonly ledgerId: Uuid; readonly foundAt: Date }
 
 /**
- * Stores a fault, which stops the ledger's checkpoints. Returns false if the ledger already has an open fault, which
- * then remains.
+ * Stores a fault, which stops the ledger's checkpoints. If the ledger already has an open fault, keeps that fault and
+ * returns false.
  */
 export async function insertFault(db: Db, ledgerId: Uuid, fault: LedgerFault): Promise<boolean> {
   const { rowCount } = await db.query(
@@ -33,7 +33,7 @@ export async function listOpenFaults(db: Db, limit: number): Promise<OpenFault[]
   return rows
 }
 
-/** Returns those of the given ledgers that have an open fault. */
+/** Returns the ledgers among `ledgerIds` that have an open fault. */
 export async function listFaulty(db: Db, ledgerIds: readonly Uuid[]): Promise<ReadonlySet<string>> {
   const { rows } = await db.query<{ ledgerId: Uuid }>({
     name: 'list_faulty',
@@ -50,7 +50,10 @@ export async function countOpenFaults(db: Db): Promise<number> {
   return rows[0]!.count
 }
 
-/** Clears the ledger's open fault, as the owner. Returns false if the ledger has no open fault. */
+/**
+ * Clears the ledger's open fault. Needs a connection of the database's owner. Returns false if the ledger has no open
+ * fault.
+ */
 export async function clearFault(db: Db, ledgerId: Uuid, note: string): Promise<boolean> {
   const { rowCount } = await db.query(
     `update tallystick.ledger_faults set cleared_at = now(), cleared_note = $2

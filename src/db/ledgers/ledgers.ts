@@ -36,12 +36,15 @@ export type LedgerSummaryRow = {
   readonly issuer: string
   readonly origin: string
   readonly size: number
-  /** Why the ledger takes no entries; null: it takes entries. */
+  /** Reason why the ledger accepts no entries. null if it accepts entries. */
   readonly closed: 'frozen' | 'restored' | 'moving' | 'moved' | null
   readonly rateLimit: RateLimit | null
-  /** Who may read the tiles: holders of a key of the ledger, or anybody. */
+  /** Who may read the tiles. `key`: callers with a key of the ledger. `public`: anybody. */
   readonly tiles: 'key' | 'public'
-  /** Open fault; null: there is none. With a fault the ledger gets no checkpoints until an operator clears it. */
+  /**
+   * The open fault. With a fault, the ledger gets no checkpoints until an operator clears the fault. null if there is
+   * no open fault.
+   */
   readonly fault: { readonly seq: number | null; readonly code: string; readonly foundAt: string } | null
 }
 
@@ -74,7 +77,7 @@ export async function findLedgerSummary(pool: pg.Pool, ledgerId: Uuid): Promise<
   return rows[0] ? toSummary(rows[0]) : null
 }
 
-/** Lists ledgers ordered by id, after `after`. */
+/** Lists ledgers in the order of their ids. Begins after the ledger `after`. */
 export async function listLedgerSummaries(
   pool: pg.Pool,
   page: { after: Uuid | null; limit: number },
@@ -88,8 +91,8 @@ export async function listLedgerSummaries(
 }
 
 /**
- * Freezes or unfreezes a ledger. Returns false if nothing changed, because the ledger was already in that state, is
- * closed for another reason, or does not exist.
+ * Freezes or unfreezes a ledger. Returns false if nothing changed. This is the case if the ledger was already in that
+ * state, is closed for another reason, or does not exist.
  */
 export async function setLedgerFrozen(pool: pg.Pool, ledgerId: Uuid, frozen: boolean): Promise<boolean> {
   const { rows } = await pool.query<{ changed: boolean }>(
@@ -140,7 +143,7 @@ export async function setLedgerPublic(
   return rows[0]!.outcome
 }
 
-/** Whether the ledger is closed because it was found to be an older backup of itself. */
+/** Returns whether the ledger is closed because it was found to be an older backup of itself. */
 export async function isClosedAsRestored(pool: pg.Pool, ledgerId: Uuid): Promise<boolean> {
   const { rowCount } = await pool.query(
     "select from tallystick.chain_heads where ledger_id = $1 and closed = 'restored'",

@@ -4,29 +4,32 @@ import type { Db } from '../connect/client.ts'
 import { withTransaction } from '../connect/transaction.ts'
 
 /*
- * SQL of `move-ledger`, which moves a ledger to another database. It runs as the owner of both databases.
+ * Has the queries of `move-ledger`, which moves a ledger to another database. They run as the owner of both databases.
  *
- * The tables are found in the catalog: the primary key of every table of ledgers begins with ledger_id. So no new
- * table can be forgotten.
+ * The tables are found in the catalog, so that no new table can be forgotten. The primary key of every table with rows
+ * of ledgers begins with ledger_id.
  */
 
 const ROWS_PER_COPY = 64
 /**
- * Chunks of batches per round trip. A chunk may have 4 MiB, which is 8 MiB as text, and both processes have several
- * copies in memory.
+ * Number of batch chunks per round trip. A chunk may have 4 MiB, which is 8 MiB as text, and both processes have
+ * several copies in memory.
  */
 const CHUNKS_PER_COPY = 8
-/** Arbitrary number, the same for all processes that move ledgers from or to this database. */
+/**
+ * Key of an advisory lock for moves of ledgers from or to this database. The number is arbitrary, but equal in all
+ * processes.
+ */
 const MOVE_LOCK = 7_411_958
-/** Pause between two checks for transactions that began before the ledger was closed. */
+/** Pause in seconds between two checks for transactions that began before the ledger was closed. */
 const QUIET_POLL_SECONDS = 0.05
 
-/** Whether the trigger refuse_while_moving refused a write. */
+/** Returns whether the trigger refuse_while_moving refused a write. */
 export function isRefusedWhileMoving(error: Error): boolean {
   return (error as pg.DatabaseError).constraint === 'ledger_moving'
 }
 
-/** State of a ledger in one of the databases; null: the database does not have the ledger. */
+/** State of a ledger in one of the databases. null if the database does not have the ledger. */
 export type LedgerState = {
   readonly closed: 'frozen' | 'restored' | 'moving' | 'moved' | null
   readonly size: number
@@ -40,7 +43,7 @@ export async function readLedgerState(db: Db, ledgerId: Uuid): Promise<LedgerSta
   return rows[0] ?? null
 }
 
-/** Takes a lock until the connection ends. Throws if another process is moving a ledger from or to the database. */
+/** Takes a lock until the connection ends. Throws if another process is moving a ledger from or to this database. */
 export async function lockMoves(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [
     MOVE_LOCK,
@@ -68,8 +71,8 @@ export async function setClosed(
 }
 
 /**
- * Waits until all transactions that began to write before this call have ended. After that no transaction can add to
- * the closed ledger.
+ * Waits until all transactions that began to write before this call have ended. After that, no transaction can add
+ * entries to the closed ledger.
  */
 export async function waitForWriters(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ xid: string }>(
@@ -103,8 +106,8 @@ export async function listTenantTables(db: Db): Promise<TenantTable[]> {
 }
 
 /**
- * Returns the number of the ledger's rows and a sum of digests over their text. Equal rows give equal results.
- * `where` is a condition on the rows.
+ * Returns the number of the ledger's rows and a sum of digests of their text. Equal rows give equal results. `where` is
+ * a condition on the rows.
  */
 export async function digestRows(
   db: Db,
@@ -124,8 +127,8 @@ export async function digestRows(
 /**
  * Copies all rows of the ledger byte for byte. Replaces rows of an earlier move. Returns the number of rows.
  *
- * Uses one transaction at the target, with triggers off, because triggers would check old rows by the rules for new
- * ones. The copied ledger is in state `moving`.
+ * Uses one transaction at the target, with triggers off, because triggers would apply the rules for new rows to old
+ * rows. The copied ledger is in state `moving`.
  */
 export async function copyLedger(
   source: pg.ClientBase,
@@ -170,7 +173,7 @@ async function copyRows(
   return count
 }
 
-/** Removes the rows of a ledger that has moved, in a transaction of its own with triggers off. */
+/** Removes the rows of a ledger that has moved to another database. Uses its own transaction with triggers off. */
 export async function deleteLedger(client: pg.ClientBase, ledgerId: Uuid): Promise<void> {
   const tables = await listTenantTables(client)
   await withTransaction(client, async () => {
@@ -179,7 +182,7 @@ export async function deleteLedger(client: pg.ClientBase, ledgerId: Uuid): Promi
   })
 }
 
-/** Removes the ledger's rows. Throws if the ledger is here and not closed as moving or moved. */
+/** Removes the ledger's rows. Throws if this database has the ledger in another state than moving or moved. */
 async function deleteRows(
   client: pg.ClientBase,
   tables: readonly TenantTable[],
@@ -207,8 +210,8 @@ async function silenceTriggers(client: pg.ClientBase): Promise<void> {
 }
 
 /**
- * Copies envelope keys that only the source has, still sealed. They verify the ledger's entries and sign its next
- * one.
+ * Copies envelope keys that only the source has. The keys stay sealed. They verify the ledger's entries, and one of
+ * them signs its next entry.
  */
 async function copyServerKeys(source: pg.ClientBase, target: pg.ClientBase): Promise<void> {
   for (const table of ['server_keys', 'envelope_key_secrets']) {
@@ -224,8 +227,8 @@ async function copyServerKeys(source: pg.ClientBase, target: pg.ClientBase): Pro
 }
 
 /**
- * Whether the target has retired the key that must sign the ledger's next entry. If so, the target's servers would
- * never open that key.
+ * Returns whether the target has retired the key that must sign the ledger's next entry. In this case the target's
+ * servers would never open that key.
  */
 export async function isKeyRetired(
   source: pg.ClientBase,
@@ -244,8 +247,8 @@ export async function isKeyRetired(
 }
 
 /**
- * Replaces the server keys of a new deployment by those of another deployment. Throws if the new deployment has
- * ledgers.
+ * Replaces the server keys of a new deployment with the server keys of another deployment. Throws if the new deployment
+ * has ledgers.
  */
 export async function shareServerKeys(source: pg.ClientBase, target: pg.ClientBase): Promise<void> {
   await withTransaction(target, async () => {
@@ -266,7 +269,10 @@ export async function shareServerKeys(source: pg.ClientBase, target: pg.ClientBa
   })
 }
 
-/** Returns the applied migrations as text, and the note key's kid. A ledger can be moved only if both are equal. */
+/**
+ * Returns the applied migrations as text, and the note key's kid. A ledger can be moved only if both databases have
+ * equal values.
+ */
 export async function readCompatibility(
   db: Db,
 ): Promise<{ readonly schema: string; readonly noteKid: string }> {
@@ -278,9 +284,9 @@ export async function readCompatibility(
 }
 
 /**
- * Opens the copied ledger. From this commit on the ledger belongs to this database.
+ * Opens the copied ledger. From this commit on, the ledger belongs to this database.
  *
- * Jobs and leases of the source's worker are cleared, because they mean nothing here. Their work starts again.
+ * Clears jobs and leases of the source's worker, because they have no meaning here. Their work starts again.
  */
 export async function activateLedger(client: pg.ClientBase, ledgerId: Uuid): Promise<void> {
   await withTransaction(client, async () => {

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 
-/** Column `otlp` of api_keys, as the route has validated it. */
+/** Content of the column `otlp` of api_keys. The route has validated it. */
 export type OtlpRow = {
   readonly take: 'agents' | 'all'
   readonly content: 'digest' | 'keep'

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 
-/** Requests per second in the long run, and the number of requests that are possible at once after a pause. */
+/** Average number of requests per second, and the number of requests that are possible at once after a pause. */
 export type RateLimit = { readonly requestsPerSecond: number; readonly burst: number }
 
 /** Sets the ledger's limit. Returns false if the ledger does not exist. */
@@ -31,7 +31,9 @@ export async function setKeyRateLimit(
   return rows[0]!.found
 }
 
-/** Reads the columns `rate_limit_per_second` and `rate_limit_burst`. Either both are set or neither. */
+/**
+ * Makes a rate limit from the columns `rate_limit_per_second` and `rate_limit_burst`. Either both are set or neither.
+ */
 export function toRateLimit(requestsPerSecond: number | null, burst: number | null): RateLimit | null {
   return requestsPerSecond === null || burst === null ? null : { requestsPerSecond, burst }
 }

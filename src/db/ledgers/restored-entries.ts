@@ -4,21 +4,21 @@ import { ARGUMENTS, column, type EntryRow, encodeArguments } from '../chain/appe
 import { bytea, encodeColumn, int8, uuid } from '../connect/binary-array.ts'
 
 /*
- * Writes entries and their rows when a ledger is restored from its archive (restoring.ts). It uses the SQL function
- * that also writes for append_entries.
+ * Writes entries and their rows when a ledger is restored from its archive (restoring.ts). Uses the same SQL function
+ * as append_entries for writing.
  *
- * A record or step whose document was erased first gets an empty document row. The erasure of that row follows in the
- * same transaction.
+ * If the document of a record or step was erased, the document first gets an empty row. The row is marked as erased in
+ * the same transaction.
  */
 
 /**
- * An entry as it was passed to append_entries, without values that no entry contains, and with its position in the
- * chain.
+ * An entry as it was passed to append_entries, with its position in the chain. Values that no entry contains are
+ * missing.
  */
 export type RestoredEntry = Omit<EntryRow, 'ledgerId'> & {
   readonly seq: number
   readonly chain: Uint8Array
-  /** The lost state that a `ledger-restored` entry acknowledges; null for other kinds. */
+  /** The lost state that a `ledger-restored` entry acknowledges. null for other kinds. */
   readonly known: { readonly size: number; readonly chain: Uint8Array } | null
 }
 
@@ -31,7 +31,7 @@ const DECIDED = {
 }
 type PositionedEntry = RestoredEntry & { readonly prevSeq: number | null }
 
-/** False for arguments that append_entries needs only for its decisions and does not store. */
+/** Returns false for arguments that append_entries needs only for its decisions and does not store. */
 const isWritten = (name: string) => name !== 'kids' && name !== 'unseen_befores'
 
 const ARGUMENTS_SENT = [
@@ -45,10 +45,10 @@ const WRITE_ENTRIES = {
 }
 
 /**
- * Writes the ledger's next entries and all rows that follow from them. Each entry of a kind in STANDS_ALONE needs a
- * call of its own.
+ * Writes the ledger's next entries and all rows that follow from them. Each entry of a kind in STANDS_ALONE must be
+ * alone in a call.
  *
- * If no append could have made a row, throws the error of the violated constraint.
+ * If no append could have made a row, throws the error of the constraint that the row violates.
  */
 export async function restoreEntries(
   client: pg.ClientBase,
@@ -74,7 +74,7 @@ export async function restoreEntries(
   )
 }
 
-/** Kinds that must be alone in a call, because decisions about later entries depend on their changes. */
+/** Kinds of entries that must be alone in a call. They change data on which decisions about later entries depend. */
 export const STANDS_ALONE: ReadonlySet<string> = new Set([
   'ledger-created',
   'ledger-restored',
@@ -86,8 +86,9 @@ export const STANDS_ALONE: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Adds to each entry the seq of the record's previous step. The step is among these entries, or is found by the
- * record's present state. For a registration it is the seq of its statement.
+ * Adds `prevSeq` to each entry: the seq of the record's previous step, or null if there is none. The previous step is
+ * among these entries, or the present state of the record names it. For a registration, `prevSeq` is the seq of the
+ * registered statement.
  */
 async function addPositions(
   client: pg.ClientBase,
@@ -126,8 +127,8 @@ export async function insertClosure(
 }
 
 /**
- * Carries out erasures. Restored chunks contain digests instead of erased payloads from the start, so for them only
- * the erasing entry is stored. Empty rows lose their remaining content.
+ * Carries out erasures. Restored chunks already contain digests instead of erased payloads. So for a record in a chunk,
+ * only stores which entry erased it. For documents with empty rows, removes the rest of their content.
  */
 async function eraseDocuments(client: pg.ClientBase, ledgerId: Uuid, seqs: readonly number[]): Promise<void> {
   if (seqs.length === 0) return

@@ -5,8 +5,8 @@ import type { Db } from '../connect/client.ts'
 import { insertClosure } from './restored-entries.ts'
 
 /*
- * SQL of `restore-archive`. Runs as the owner. Triggers fire as for any append, so the database checks the rows
- * against each other again.
+ * Has the queries of `restore-archive`, which run as the database's owner. Triggers run as for any append, so the
+ * database checks again whether the rows match each other.
  */
 
 type RestoredServerKey = {
@@ -14,7 +14,7 @@ type RestoredServerKey = {
   readonly use: 'envelope' | 'note'
   readonly alg: string
   readonly spki: Uint8Array
-  /** Time in ISO 8601, as are the next two. */
+  /** `activatedAt`, `retiredAt` and `compromisedAt` are times in ISO 8601. */
   readonly activatedAt: string | null
   readonly retiredAt: string | null
   readonly compromisedAt: string | null
@@ -36,8 +36,8 @@ export async function restoreServerKey(
 }
 
 /**
- * Whether the deployment has the private keys for the ledger's next entry and for its checkpoints. Servers also check
- * this before they reopen a ledger.
+ * Returns whether the deployment has the private keys for the ledger's next entry (`envelope`) and for its checkpoints
+ * (`note`). Servers check this too before they reopen a ledger.
  */
 export async function findOwnKeys(
   db: Db,
@@ -53,8 +53,8 @@ export async function findOwnKeys(
 }
 
 /**
- * Forbids sequential scans until the transaction ends. Otherwise a cached plan made for empty tables would read whole
- * tables for each row.
+ * Forbids sequential scans until the transaction ends. Otherwise a cached plan that was made for empty tables would
+ * read whole tables for each row.
  */
 export async function planForGrowth(client: pg.ClientBase): Promise<void> {
   await client.query("select set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)")
@@ -71,7 +71,7 @@ export async function beginLedger(client: pg.ClientBase, ledgerId: Uuid, kid: Ui
   return rowCount === 1
 }
 
-/** A checkpoint of the ledger. `note` has no cosignatures; they are listed in order in `cosignatures`. */
+/** A checkpoint of the ledger. `note` is the note without cosignatures. `cosignatures` contains them in order. */
 export type RestoredCheckpoint = {
   readonly size: number
   readonly root: Uint8Array
@@ -82,7 +82,7 @@ export type RestoredCheckpoint = {
 }
 
 /**
- * Inserts a checkpoint and its cosignatures. They get the time of the last covered entry, because notes contain no
+ * Inserts a checkpoint and its cosignatures. Both get the time of the last covered entry, because notes contain no
  * time.
  */
 export async function restoreCheckpoint(
@@ -142,8 +142,8 @@ export async function closeRestored(
 }
 
 /**
- * Returns a valid key of the ledger; null: the ledger has none. Of several keys it returns the one with the most
- * scopes, and among those the newest.
+ * Returns a valid key of the ledger, or null if the ledger has none. If it has several valid keys, returns the newest
+ * of those with the most scopes.
  */
 export async function findValidKey(
   client: pg.ClientBase,

@@ -20,7 +20,7 @@ const SELECT_KEYS = `select k.kid, k.alg, k.spki, k.required, k.registered_seq, 
   join tallystick.entries r on r.ledger_id = k.ledger_id and r.seq = k.registered_seq
   left join tallystick.entries x on x.ledger_id = k.ledger_id and x.seq = k.revoked_seq`
 
-/** Returns the agent's key; null: the agent has no key with that kid. `kid` may be any text. */
+/** Returns the agent's key, or null if the agent has no key with that kid. `kid` may be any text. */
 export async function findSigningKey(
   pool: Db,
   ledgerId: Uuid,
@@ -35,7 +35,7 @@ export async function findSigningKey(
   return rows[0] ?? null
 }
 
-/** Lists the agent's keys, including revoked ones, registered after entry `after`, oldest first. */
+/** Lists the agent's keys that were registered after the entry `after`, oldest first. Includes revoked keys. */
 export async function listSigningKeys(
   pool: Db,
   ledgerId: Uuid,
@@ -57,7 +57,10 @@ type EarlierKey = Pick<SigningKeyRow, 'kid' | 'alg' | 'spki' | 'required'> & {
   readonly revokedSeq: number | null
 }
 
-/** Lists the keys of all agents that entries before `seq` registered. Each key is returned as it was at `seq`. */
+/**
+ * Lists the keys of all agents that were registered by entries before `seq`. Each key has the state that it had at
+ * `seq`.
+ */
 export async function listKeysBefore(
   client: pg.ClientBase,
   ledgerId: Uuid,

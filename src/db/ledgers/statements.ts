@@ -3,7 +3,9 @@ import type { Uuid } from '../../proof/ids.ts'
 import { type SignedColumns, toSignedLine } from '../chain/signed-entries.ts'
 import type { Db } from '../connect/client.ts'
 
-/** A registered statement with its entry. `registeredAt` is by the clock of the server that accepted the statement. */
+/**
+ * A registered statement with its entry. `registeredAt` comes from the clock of the server that accepted the statement.
+ */
 export type StatementRow = {
   readonly statementId: Uuid
   readonly seq: number
@@ -36,8 +38,8 @@ export async function findStatement(
 }
 
 /**
- * Lists statements, newest first. A filter that is null matches all statements. `before`: only statements with a
- * smaller seq; null: all.
+ * Lists statements, newest first. A filter that is null matches all statements. If `before` is not null, lists only
+ * statements with a smaller seq.
  */
 export async function listStatements(
   pool: Db,
@@ -59,7 +61,7 @@ export async function listStatements(
   return rows
 }
 
-/** Returns the entry that set the ledger's newest registration policy; null: the ledger has no policy. */
+/** Returns the entry that set the ledger's newest registration policy, or null if the ledger has no policy. */
 export async function findPolicyEntry(
   pool: Db,
   ledgerId: Uuid,

@@ -2,7 +2,7 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 
 export type TypeRow = {
-  /** Name with version: `name/version`. */
+  /** Name of the type with its version: `name/version`. */
   readonly name: string
   readonly gated: boolean
   /** Definition as canonical JSON. */
@@ -55,7 +55,7 @@ export async function findType(pool: Db, ledgerId: Uuid, name: string): Promise<
 }
 
 /**
- * Returns the definition, as canonical JSON, of the type that the entry at `seq` registered; null: the entry
+ * Returns the definition of the type that the entry at `seq` registered, as canonical JSON. Returns null if the entry
  * registered no type.
  */
 export async function findDefinition(db: Db, ledgerId: Uuid, seq: number): Promise<Buffer | null> {
@@ -73,7 +73,10 @@ export type TypeSummaryRow = {
   readonly registeredAt: string
 }
 
-/** Lists types in ASCII order of their names, after `after`. If `name` has no version, all versions are listed. */
+/**
+ * Lists types in ASCII order of their names. Begins after the type `after`. If `name` is not null, lists only the
+ * versions of the type with this name.
+ */
 export async function listTypes(
   pool: Db,
   ledgerId: Uuid,

@@ -2,7 +2,10 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 import { NEWEST_OFFER, type OfferColumns } from './remote-records.ts'
 
-/** A record shared with a peer. `home`: the record is of this ledger. `guest`: the record is of the peer. */
+/**
+ * A record that is shared with a peer. `role` is `home` for a record of this ledger, and `guest` for a record of the
+ * peer.
+ */
 export type SharedRecordRow = {
   role: 'home' | 'guest'
   recordId: Uuid
@@ -10,11 +13,13 @@ export type SharedRecordRow = {
   type: string
   state: string
   version: number
-  /** For a record of the peer: the entry of the home ledger that created it. Otherwise null. */
+  /**
+   * For a record of the peer: envelope of the entry of the home ledger that created the record. null for other records.
+   */
   created: Buffer | null
 } & (OfferColumns | { [Name in keyof OfferColumns]: null })
 
-/** Last position of the previous page. It includes the role, because both sides may have a record with the same id. */
+/** Position of the last row of a page. It includes the role, because both sides may have a record with the same id. */
 type SharedPosition = { readonly recordId: Uuid; readonly role: SharedRecordRow['role'] }
 
 const NO_ID = '00000000-0000-0000-0000-000000000000'
@@ -24,8 +29,8 @@ const NO_OFFER = `null::int8 as offer_seq, null::text as offer_state, null::text
   null::uuid as offer_completion_id`
 
 /**
- * SQL: records shared over peering $2 of ledger $1, selected by `where`. Both directions are read by index, at most
- * one page each.
+ * Returns SQL for the records that are shared over peering $2 of ledger $1 and that `where` selects. The records of
+ * each side are read by index, at most one page of each side.
  */
 const sharedRecords = (where: (id: string, role: string) => string) => `
   (select 'home' as role, s.record_id, s.documents, w.type, g.state, g.version, null::bytea as created, ${NO_OFFER}
@@ -51,7 +56,7 @@ const sharedRecords = (where: (id: string, role: string) => string) => `
    ) f
    ${NEWEST_OFFER})`
 
-/** Lists records shared with the peer in both directions, ordered by id. */
+/** Lists records shared with the peer, of both sides, in the order of their ids. */
 export async function listSharedRecords(
   db: Db,
   ledgerId: Uuid,
@@ -68,7 +73,7 @@ export async function listSharedRecords(
   return rows
 }
 
-/** Finds a shared record by id. Returns two rows if each side claims a record of this id. */
+/** Finds a shared record by its id. Returns two rows if each side has a record with this id. */
 export async function findSharedRecords(
   db: Db,
   ledgerId: Uuid,

@@ -2,21 +2,24 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 
 /*
- * Daily budget of each peer for data that is stored here. migrations/functions/charge-peers.sql counts the data in
- * the transaction that stores it.
+ * Reads and sets the daily budget of each peer for data that is stored here. migrations/functions/charge-peers.sql
+ * counts the data in the transaction that stores it.
  */
 
-/** Entries and bytes stored for a peer since its present day began. A maximum is null if nobody has set it. */
+/**
+ * Numbers of entries and bytes that were stored for a peer since its present day began, and their maximums. A maximum
+ * is null if nobody has set it.
+ */
 export type PeerBudgetRow = {
   readonly entries: number
   readonly bytes: number
   readonly entriesMax: number | null
   readonly bytesMax: number | null
-  /** When the present day ends; null: nothing was used today. */
+  /** Time at which the peer's present day ends. null if nothing was stored today. */
   readonly resetsAt: Date | null
 }
 
-/** SQL: joins the budgets of peerings `p` as `b`. */
+/** SQL that joins the budgets of the peerings `p` as `b`. */
 export const BUDGET_JOIN = `left join tallystick.peer_budgets b on b.ledger_id = p.ledger_id and b.peer_id = p.peer_id`
 
 const IS_TODAY = `b.began_at > now() - interval '1 day'`
@@ -43,10 +46,13 @@ export function toBudget(row: BudgetColumns): PeerBudgetRow {
   }
 }
 
-/** Number of active peerings that have used up their budget, and the largest used share of any budget. */
+/**
+ * `full` is the number of active peerings that have used up their budget. `most` is the largest used fraction of any
+ * budget.
+ */
 type PeerBudgetFigures = { readonly full: number; readonly most: number }
 
-/** Reads figures over all ledgers. `ofAll` is the default budget. */
+/** Returns the figures of all ledgers. `ofAll` is the default budget. */
 export async function readPeerBudgets(
   db: Db,
   ofAll: { readonly entriesMax: number; readonly bytesMax: number },
@@ -64,7 +70,7 @@ export async function readPeerBudgets(
   return { full: rows[0]!.full, most: rows[0]!.most }
 }
 
-/** Sets a peering's budget; null: the default budget. Returns false if the peering does not exist. */
+/** Sets a peering's budget. null sets the default budget. Returns false if the peering does not exist. */
 export async function setPeerBudget(
   db: Db,
   peering: { readonly ledgerId: Uuid; readonly peerId: Uuid },

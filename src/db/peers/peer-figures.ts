@@ -1,21 +1,24 @@
 import type { Db } from '../connect/client.ts'
 import type { PeerState } from './peers.ts'
 
-/* Figures of peerings and of sending, over all ledgers, for metrics. */
+/* Reads figures about peerings and about sending to peers, over all ledgers, for metrics. */
 
 type PeerFigures = {
   readonly states: Readonly<Record<PeerState, number>>
-  /** Peers whose last request failed, and the age of the oldest of these failures. */
+  /** Number of peers whose last request failed. `failingSeconds` is the age of the oldest of these failures. */
   readonly failing: number
   readonly failingSeconds: number
-  /** Active peers that do not have all entries of their ledger yet. */
+  /** Number of active peers that have not received all entries of their ledger yet. */
   readonly behind: number
-  /** Active peers that are behind and may be sent to now, and the age of the oldest entry that one of them lacks. */
+  /**
+   * Number of active peers that are behind and to which requests may be sent now. `waitingSeconds` is the age of the
+   * oldest entry that one of them has not received.
+   */
   readonly waiting: number
   readonly waitingSeconds: number
   /**
-   * For each state: entries beyond cursors in total (`entries`), of the peer furthest behind (`most`), and the age of
-   * the oldest such entry.
+   * Figures of entries beyond the cursors, by the peering's state. `entries` is the total number, `most` is the number
+   * of the peer that is furthest behind, and `seconds` is the age of the oldest entry.
    */
   readonly lag: Readonly<Record<'active' | 'suspended', PeerLag>>
 }
@@ -36,10 +39,11 @@ type FigureColumns = {
 }
 
 /**
- * Reads the figures.
+ * Returns the figures.
  *
- * Expired invitations are not counted. A peer that has suspended us does not count as failing, because its answer was
- * to wait. The cursor of an active peering passes all entries of the ledger, also those that are never sent.
+ * Expired invitations are not counted. A peer that has suspended us is not counted as failing, because it has answered
+ * that we must wait. The cursor of an active peering also moves past entries that are never sent, so these entries do
+ * not keep a peer behind.
  */
 export async function readPeerFigures(db: Db): Promise<PeerFigures> {
   const { rows } = await db.query<FigureColumns>(
@@ -88,8 +92,8 @@ export async function readPeerFigures(db: Db): Promise<PeerFigures> {
 }
 
 /**
- * Counts over all peerings that are not revoked. `deadLetters`: entries that peers refused for good. `offersPending`:
- * offers that are not decided yet.
+ * Counts over all peerings that are not revoked. `deadLetters` is the number of entries that peers refused for good.
+ * `offersPending` is the number of offers that are not decided yet.
  */
 type PeerOpenCounts = {
   readonly deadLetters: number

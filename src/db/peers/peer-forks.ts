@@ -3,12 +3,12 @@ import type { Db } from '../connect/client.ts'
 import type { PeeringKey } from './peers.ts'
 
 /*
- * An entry of a peer that contradicts a stored entry. src/outside/federation/forks.ts checks whether the peer has
- * signed it.
+ * Reads entries of a peer that contradict a stored entry. src/outside/federation/forks.ts checks whether the peer has
+ * signed them.
  */
 
 export type ForkRow = {
-  /** Leaf in lower-case hex, as is `heldLeaf`. */
+  /** Leaf of the contradicting entry. `leaf` and `heldLeaf` are in lower-case hex. */
   readonly leaf: string
   readonly remoteSeq: number
   readonly recordId: Uuid | null
@@ -19,11 +19,11 @@ export type ForkRow = {
 }
 
 /**
- * Lists possible forks ordered by leaf, after `after` (hex).
+ * Lists possible forks in the order of their leaves. Begins after the leaf `after` (hex).
  *
- * An entry is listed only if another entry is stored for its position and it is itself stored for no position. The
- * second condition is needed because a statement does not contain its seq: otherwise any entry that the peer sent
- * long ago could be made to contradict another entry.
+ * An entry is listed if another entry is stored for its position, and if the entry itself is stored for no position.
+ * The second condition is needed because a statement does not contain its seq. Without it, somebody could present an
+ * old entry of the peer as a contradiction of another entry.
  */
 export async function listPeerForks(
   db: Db,
@@ -73,10 +73,9 @@ export async function listPeerForks(
   }))
 }
 
-/** A peering that may have forks. */
 export type ForkedPeer = PeeringKey & { readonly remoteLedgerId: Uuid }
 
-/** Lists peerings that are not revoked and have rows of forks. */
+/** Lists at most `limit` peerings that are not revoked and have rows in peer_forks. */
 export async function listForkedPeers(db: Db, limit: number): Promise<ForkedPeer[]> {
   const { rows } = await db.query<ForkedPeer>(
     `select p.ledger_id, p.peer_id, p.remote_ledger_id from tallystick.peers p

@@ -5,7 +5,10 @@ import type { NamedPeerKey } from '../../signing/peer-macs.ts'
 import { bytea, encodeColumn, uuid } from '../connect/binary-array.ts'
 import type { Replaced } from '../schema/reseal.ts'
 
-/* MACs that make keys of peers trusted, over all ledgers. Used by the owner. */
+/*
+ * Reads and replaces the MACs of peers' keys, over all ledgers. Needs a connection of the database's owner. A MAC makes
+ * a key trusted.
+ */
 
 export type PeerKeyMac = {
   readonly ledgerId: Uuid
@@ -40,7 +43,7 @@ export async function listPeerKeyMacs(
   })
 }
 
-/** Replaces MACs that are unchanged since they were read. Returns the number of replaced MACs. */
+/** Replaces those MACs that have not changed since they were read. Returns the number of replaced MACs. */
 export async function replacePeerKeyMacs(
   client: pg.ClientBase,
   replaced: readonly Replaced<PeerKeyMac>[],

@@ -14,20 +14,21 @@ import {
 } from './peers.ts'
 
 /*
- * Leases of peerings, and positions up to which entries were sent. The entries are in src/db/peers/shared-entries.ts.
+ * Queries about leases of peerings, and about the positions up to which entries were sent.
+ * src/db/peers/shared-entries.ts reads the entries.
  */
 
 export type PeerLease = Lease & PeeringKey
 
 /**
- * SQL over peers `p` and cursors `c`: whether to request a summary from the peer. It is due if somebody requested it
- * or a day has passed, because only a summary shows that a peer was restored from a backup.
+ * SQL condition over peers `p` and cursors `c` that is true if a summary must be requested from the peer. It is due if
+ * somebody has requested it, or once a day. Only a summary shows that a peer was restored from a backup.
  */
 const SUMMARY_DUE = `(c.summary_wanted
     or coalesce(c.summary_at, p.created_at) < now() - ${PEER_SUMMARY_EVERY_MS} * interval '1 millisecond')`
 
 /**
- * Leases of peerings, with the rules for when a peering has work:
+ * Table of the leases of peerings. Rules for when a peering has work:
  *
  * - A ledger that is closed as restored sends nothing until an operator has checked it.
  * - The invited side sends first.
@@ -48,7 +49,7 @@ export const PEER_LEASES: LeaseTable = {
   ofLedgerMax: PEER_DRAINS_OF_LEDGER_MAX,
 }
 
-/** A peering, as it is read before each request to the peer. */
+/** State of a peering, which is read before each request to the peer. */
 export type DrainedPeer = PeeringKey & {
   readonly role: 'inviter' | 'invited'
   readonly state: PeerState
@@ -60,8 +61,7 @@ export type DrainedPeer = PeeringKey & {
   readonly revokedSeq: number | null
   readonly issuer: string
   /**
-   * `envelopeKid`: kid of the key for the ledger's next entry, lower-case hex. `knownKid`: our newest kid that the
-   * peer knows.
+   * Kid of the key for the ledger's next entry, in lower-case hex. `knownKid` is our newest kid that the peer knows.
    */
   readonly envelopeKid: string
   readonly knownKid: string
@@ -69,20 +69,20 @@ export type DrainedPeer = PeeringKey & {
   readonly size: number
   readonly failures: number
   /**
-   * Maximum bytes of entries in a request, learnt from a refusal; null: the peer has refused no request for its size.
+   * Maximum number of bytes of entries in a request. It is set when the peer refuses a request because of its size.
+   * null if the peer has refused no request for this reason.
    */
   readonly requestBytes: number | null
-  /** Time since a request was last refused for its size. */
+  /** Time in ms since the peer last refused a request because of its size. */
   readonly refusedAgoMs: number
-  /** The next record of the backlog, and the seq from which it is sent; null: the backlog is empty. */
+  /** The next record of the backlog, and the seq from which its entries are sent. null if the backlog is empty. */
   readonly backlog: { readonly recordId: Uuid; readonly fromSeq: number } | null
-  /** Whether to request a summary from the peer. */
   readonly summaryDue: boolean
   readonly keys: readonly PeerKeyRow[]
 }
 
 /**
- * Reads the peering and renews its lease. Returns null if another job has the lease, or the other ledger is unknown.
+ * Reads the peering and renews its lease. Returns null if another job has the lease, or if the other ledger is unknown.
  */
 export async function readPeer(db: Db, lease: PeerLease, leaseMs: number): Promise<DrainedPeer | null> {
   const { rows } = await db.query<{
@@ -151,10 +151,11 @@ export async function readPeer(db: Db, lease: PeerLease, leaseMs: number): Promi
 }
 
 /**
- * A record of which all entries from seq `fromSeq` on are to be sent (again). `fromSeq` null: they were all sent.
+ * Change of a record in the backlog. All entries of the record from seq `fromSeq` on must be sent (again). If `fromSeq`
+ * is null, all were sent, and the record leaves the backlog.
  *
- * `readSeq` is its seq when the backlog was read; null: the record was not in the backlog. If another process has
- * added the record or moved it back meanwhile, that change wins.
+ * `readSeq` is the record's seq when the backlog was read, or null if the record was not in the backlog. If another
+ * process has added the record or moved its seq back since then, that change stays.
  */
 export type BacklogChange = {
   readonly recordId: Uuid
@@ -163,7 +164,7 @@ export type BacklogChange = {
 }
 
 export type SentResults = {
-  /** Receipts from the peer: `envelope` is the receipt of our entry `seq`. */
+  /** Receipts from the peer. `envelope` is the peer's receipt for our entry at `seq`. */
   readonly receipts: readonly { readonly seq: number; readonly envelope: Uint8Array }[]
   readonly dead: readonly {
     readonly seq: number
@@ -174,15 +175,15 @@ export type SentResults = {
   }[]
   readonly backlog: readonly BacklogChange[]
   readonly nextSeq: number
-  /** Our newest kid (hex) that the peer now knows. */
+  /** Our newest kid (hex) that the peer knows now. */
   readonly knownKid: string
   /** True if the peer answered, even if it refused. */
   readonly answered: boolean
 }
 
 /**
- * Stores the results in one transaction, without waiting for the disk. Returns false, without a write, if another job
- * has the lease.
+ * Stores the results of sending in one transaction, without waiting for the disk. Returns false without a write if
+ * another job has the lease.
  *
  * If a crash loses the results, the entries are sent again and get the same answers.
  */
@@ -284,7 +285,7 @@ async function changeBacklog(
   })
 }
 
-/** Returns the seq of the record's event with this version; null: the event does not exist. */
+/** Returns the seq of the record's event with this version, or null if the event does not exist. */
 export async function findSeqOfVersion(
   db: Db,
   ledgerId: Uuid,
@@ -301,7 +302,7 @@ export async function findSeqOfVersion(
   return rows[0] ? rows[0].seq : null
 }
 
-/** Summary from a peer. `text` is its JSON, as stored. */
+/** Summary from a peer. `text` is the summary's JSON, in the form that is stored. */
 export type ReceivedSummary = {
   readonly text: string
   /** False if the peer has more records than were requested. */
@@ -310,11 +311,11 @@ export type ReceivedSummary = {
 }
 
 /**
- * Stores the summary. Adds to the backlog what was sent but the peer lacks, as after a restore from a backup of the
- * peer.
+ * Stores the summary. If the peer lacks records that were sent, adds these records to the backlog. This happens after
+ * the peer was restored from a backup.
  *
- * The peer lacks a record of ours if it has an older version of it or none. It also lacks offers that it has not
- * answered.
+ * The peer lacks one of our records if it has no version or an older version of the record. It also lacks our offers
+ * that it has not answered.
  */
 export async function storeSummary(
   client: pg.ClientBase,
@@ -366,7 +367,9 @@ const END_DRAIN = endText(
         resume_at = case when $4::text is not null then now() + $5 * interval '1 millisecond' else c.resume_at end`,
 )
 
-/** Ends the lease. `failed` is the error and the pause before the next attempt; null: no error. */
+/**
+ * Ends the lease. `failed` contains the error and the pause in ms before the next attempt. null if there was no error.
+ */
 export async function endDrain(
   db: Db,
   lease: PeerLease,

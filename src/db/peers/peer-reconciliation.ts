@@ -2,12 +2,12 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 import type { PeeringKey } from './peers.ts'
 
-/* Counts for a comparison of this server's entries with those that a peer reports as stored. */
+/* Counts this server's entries, to compare them with the entries that a peer reports as stored. */
 
 export type ExchangeCounts = {
   /**
-   * Shared records of this ledger. `sentEntries` are entries about them, about offers and about the peering, but not
-   * those that name keys.
+   * Number of shared records of this ledger. `sentEntries` counts entries about these records, about offers and about
+   * the peering, except entries that name keys.
    */
   readonly sentRecords: number
   readonly sentEntries: number
@@ -16,18 +16,18 @@ export type ExchangeCounts = {
   readonly receivedRecords: number
   readonly receivedEntries: number
   readonly forks: number
-  /** Offers by agents of this ledger that are not decided yet. */
+  /** Number of offers by agents of this ledger that are not decided yet. */
   readonly offersPending: number
   readonly offersTaken: number
   readonly offersRefused: number
-  /** Offers by agents of the peer that this ledger has taken. */
+  /** Number of offers by agents of the peer that this ledger has accepted. */
   readonly answersTaken: number
   readonly answersRefused: number
 }
 
 /**
- * Counts everything that was exchanged, in one snapshot. Entries after the peering's end are left out, because they
- * are not sent. Reads all counted entries, so it takes long for many.
+ * Counts everything that was exchanged, in one snapshot. Leaves out entries after the peering's end, because they are
+ * not sent. Reads every counted entry, so many entries take a long time.
  */
 export async function countExchange(db: Db, peering: PeeringKey): Promise<ExchangeCounts> {
   const { rows } = await db.query<Record<keyof ExchangeCounts, string>>({
@@ -90,8 +90,8 @@ export async function countExchange(db: Db, peering: PeeringKey): Promise<Exchan
 }
 
 /**
- * The peer's last summary, as JSON of src/outside/federation/summary.ts. `isAsked`: a new summary is wanted and has
- * not arrived yet.
+ * The peer's last summary, as JSON of src/outside/federation/summary.ts. `isAsked` is true if a new summary was
+ * requested and has not arrived yet.
  */
 type PeerSummaryRow = {
   readonly summary: string | null
@@ -99,7 +99,9 @@ type PeerSummaryRow = {
   readonly isAsked: boolean
 }
 
-/** Returns the last summary of the peer; null: the peering has no cursor, because nothing is sent to the peer. */
+/**
+ * Returns the last summary of the peer. Returns null if the peering has no cursor, because nothing is sent to the peer.
+ */
 export async function findPeerSummary(db: Db, peering: PeeringKey): Promise<PeerSummaryRow | null> {
   const { rows } = await db.query<{
     summary: string | null
@@ -122,7 +124,7 @@ export async function wantPeerSummary(db: Db, peering: PeeringKey): Promise<void
   })
 }
 
-/** State of a shared record in this ledger. `isOwn`: this ledger is the record's home. */
+/** State of a shared record in this ledger. `isOwn` is true if this ledger is the record's home. */
 export type SharedRecordState = {
   readonly recordId: Uuid
   readonly isOwn: boolean
@@ -130,7 +132,7 @@ export type SharedRecordState = {
   readonly leaf: Buffer
 }
 
-/** Lists shared records ordered by id, after `after`. */
+/** Lists shared records in the order of their ids. Begins after the record `after`. */
 export async function listSharedRecordStates(
   db: Db,
   peering: PeeringKey,
@@ -160,7 +162,10 @@ export async function listSharedRecordStates(
   }))
 }
 
-/** Returns the leaves (hex) of shared records' events, in the order of `events`; null: the event does not exist. */
+/**
+ * Returns the leaves (hex) of shared records' events, in the order of `events`. The result has null for an event that
+ * does not exist.
+ */
 export async function findLeavesOfVersions(
   db: Db,
   peering: PeeringKey,

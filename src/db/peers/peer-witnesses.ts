@@ -2,9 +2,9 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 import type { PeeringKey } from './peers.ts'
 
-/* Peers as witnesses of each other's ledgers. */
+/* Queries about peers that are witnesses of each other's ledgers. */
 
-/** A peer's log and the largest tree of it that this server has cosigned. A log is identified by its origin. */
+/** A peer's log, named by its origin. `seen` is the largest tree of this log that this server has cosigned. */
 export type WitnessedPeer = {
   readonly origin: string
   readonly ownOrigin: string
@@ -12,10 +12,10 @@ export type WitnessedPeer = {
   readonly seen: { readonly size: number; readonly root: Buffer } | null
 }
 
-/** SQL over a peering `p` and its ledger `l`: origin of the other ledger. */
+/** SQL for the origin of the other ledger of peering `p`. */
 const REMOTE_ORIGIN = `(case p.role when 'inviter' then p.invited else p.inviter end)::json->>'origin'`
 
-/** Returns the peer; null: the peering does not exist, or has no handshake yet. */
+/** Returns the peer's log. Returns null if the peering does not exist, or had no handshake yet. */
 export async function findWitnessedPeer(
   db: Db,
   { ledgerId, peerId }: PeeringKey,
@@ -41,15 +41,15 @@ export async function findWitnessedPeer(
   return { origin, ownOrigin, remoteKey, seen: size === null ? null : { size, root: root! } }
 }
 
-/** New facts from a peer's request for a cosignature. A member is null if its fact has not changed. */
+/** New facts from a peer's request for a cosignature. A member is null if it has not changed. */
 export type WitnessFacts = {
   readonly remote: { readonly key: string; readonly kid: Uint8Array } | null
   readonly seen: { readonly size: number; readonly root: Uint8Array; readonly note: string } | null
-  /** Note of a tree that has the size in `seen` but another root. */
+  /** Note of a tree that has the same size as `seen`, but another root. */
   readonly fork: string | null
 }
 
-/** Stores the facts under the peering's lock. */
+/** Stores the facts while the peering is locked. */
 export async function storePeerWitness(
   db: Db,
   { ledgerId, peerId }: PeeringKey,
@@ -74,11 +74,11 @@ export type WitnessingPeer = PeeringKey & {
   readonly remoteKey: string | null
   readonly origin: string
   readonly issuer: string
-  /** Kid in lower-case hex. */
+  /** Kid of the key for the ledger's next entry, in lower-case hex. */
   readonly envelopeKid: string
 }
 
-/** Returns the peer; null: the peering is not active. */
+/** Returns the peer, or null if the peering is not active. */
 export async function findWitnessingPeer(
   db: Db,
   { ledgerId, peerId }: PeeringKey,
@@ -96,11 +96,14 @@ export async function findWitnessingPeer(
   return row ? { ...row, envelopeKid: row.envelopeKid.toString('hex') } : null
 }
 
-/** Selects peerings that have not cosigned the newest checkpoint. `ledgerIds` null: of all ledgers. */
+/**
+ * Selects peerings that have not cosigned the newest checkpoint. If `ledgerIds` is null, selects peerings of all
+ * ledgers.
+ */
 type UncosignedQuery = {
   readonly ledgerIds: readonly Uuid[] | null
   readonly ageMs: number
-  /** Number of peers that serve as a ledger's witnesses: its oldest peerings. */
+  /** Maximum number of peers that are a ledger's witnesses. The ledger's oldest peerings are its witnesses. */
   readonly peersMax: number
   readonly limit: number
 }

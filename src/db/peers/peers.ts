@@ -9,9 +9,9 @@ import {
 } from './peer-budgets.ts'
 
 /**
- * Peerings, with their ledgers and states.
+ * Queries about peerings, with their ledgers and states.
  *
- * For the entries of a peering see src/db/peers/shared-entries.ts (sent) and received.ts (received).
+ * src/db/peers/shared-entries.ts has the entries that are sent, and received.ts the entries that are received.
  */
 
 export type PeerState = 'invited' | 'pending' | 'active' | 'suspended' | 'revoked'
@@ -36,19 +36,19 @@ export type PeerRow = {
   readonly handshake: Buffer | null
   readonly addedSeq: number | null
   readonly revokedSeq: number | null
-  /** State of sending; null: there was nothing to send yet. */
+  /** State of sending to the peer. null if there was nothing to send yet. */
   readonly drain: PeerDrain | null
   readonly deadLetters: number
-  /** Whether peer_forks has rows of the peering. src/outside/federation/forks.ts checks whether these are forks. */
+  /** True if peer_forks has rows of the peering. src/outside/federation/forks.ts checks whether these are forks. */
   readonly mayHaveForks: boolean
   readonly budget: PeerBudgetRow
-  /** State of cosigning; null: neither side has requested a cosignature. */
+  /** State of cosigning. null if neither side has requested a cosignature. */
   readonly witness: PeerWitnessRow | null
 }
 
 /**
- * Cosigned sizes of a peering. `cosignedSize`: largest size of this ledger that the peer has cosigned. `seenSize`:
- * largest size of the peer's ledger that this server has cosigned. 0: nothing was cosigned.
+ * Cosigned sizes of a peering. `cosignedSize` is the largest size of this ledger that the peer has cosigned. `seenSize`
+ * is the largest size of the peer's ledger that this server has cosigned. A size is 0 if nothing was cosigned.
  */
 type PeerWitnessRow = {
   readonly key: string | null
@@ -119,7 +119,7 @@ export async function findPeer(db: Db, ledgerId: Uuid, peerId: Uuid): Promise<Pe
   return rows[0] ? toRow(rows[0]) : null
 }
 
-/** Lists peerings ordered by id, after `after`. */
+/** Lists peerings in the order of their ids. Begins after the peering `after`. */
 export async function listPeers(
   db: Db,
   ledgerId: Uuid,
@@ -169,12 +169,12 @@ function toRow(row: PeerColumns): PeerRow {
   }
 }
 
-/** Identity of a ledger of this server, as other servers see it, with its signing key. */
+/** Identity of a ledger of this server for other servers, with the ledger's signing key. */
 type SelfRow = {
   readonly issuer: string
   readonly origin: string
   readonly genesis: Buffer
-  /** Kid in lower-case hex. */
+  /** Kid of the key for the ledger's next entry, in lower-case hex. */
   readonly envelopeKid: string
   readonly alg: 'EdDSA' | 'ES256'
   readonly spki: Buffer
@@ -212,7 +212,7 @@ export async function getSelf(db: Db, ledgerId: Uuid): Promise<SelfRow> {
 }
 
 /**
- * A key of the other ledger. `untilSeq` is the last entry of its chain that the key signs; null: the key is still in
+ * A key of the other ledger. `untilSeq` is the last entry of its chain that the key signs. null if the key is still in
  * use.
  */
 export type PeerKeyRow = {
@@ -220,11 +220,11 @@ export type PeerKeyRow = {
   readonly alg: 'EdDSA' | 'ES256'
   readonly spki: Buffer
   readonly untilSeq: number | null
-  /** MAC of the key; null: the key has no MAC, so it is not trusted. */
+  /** MAC of the key. null if the key has no MAC. A key without a MAC is not trusted. */
   readonly mac: Buffer | null
 }
 
-/** SQL over a peering `p`: the other ledger's keys as JSON, oldest first. */
+/** SQL for the other ledger's keys of peering `p`, as JSON, oldest first. */
 export const PEER_KEYS = `coalesce((
     select jsonb_agg(jsonb_build_object('kid', encode(k.kid, 'hex'), 'alg', k.alg, 'spki', encode(k.spki, 'base64'),
       'until', k.until_seq, 'mac', encode(k.mac, 'hex')) order by k.until_seq nulls last)
@@ -247,11 +247,11 @@ export function toPeerKeys(keys: PeerKeyColumns): PeerKeyRow[] {
   }))
 }
 
-/** What a request of a peer is checked against. */
+/** Facts about a peering that are needed to check a request of the peer. */
 export type PeerContact = {
   readonly state: PeerState
   readonly handshake: Buffer | null
-  /** Leaf of our `peer-added` entry, lower-case hex; null: there is no such entry. */
+  /** Leaf of our `peer-added` entry in lower-case hex. null if there is no such entry. */
   readonly addedLeaf: string | null
   readonly issuer: string
   readonly envelopeKid: string
@@ -273,7 +273,8 @@ type ContactColumns = BudgetColumns & {
 }
 
 /**
- * Returns the peerings in the order of `wanted`; null: the ledger has no such peering with the other ledger.
+ * Returns the peerings in the order of `wanted`. The result has null if the ledger has no such peering with the other
+ * ledger.
  *
  * A peering without an entry has no keys. The returned keys are unverified: findAuthenticContact in
  * src/outside/federation/peer-keys.ts decides which keys are trusted.
@@ -351,8 +352,8 @@ export async function invitePeer(
 }
 
 /**
- * Accepts an invitation. Returns false if the ledger has too many peerings. If the peering exists already, throws a
- * violation of peers_pkey or peers_remote.
+ * Accepts an invitation. Returns false if the ledger has too many peerings. If the peering exists already, throws the
+ * error of the constraint peers_pkey or peers_remote.
  */
 export async function acceptPeer(
   db: Db,

@@ -7,7 +7,7 @@ import { chunkIdOf } from '../chunks/read-chunks.ts'
 import type { PeeringKey } from './peers.ts'
 
 /*
- * Reads entries received from a peer. The next request of the peer is checked against them.
+ * Reads entries that were received from a peer. The next request of the peer is checked with these entries.
  *
  * All functions run under the lock of beginPeerRequest.
  */
@@ -27,15 +27,15 @@ export async function beginPeerRequest(
 }
 
 /**
- * A stored entry of the peer. `leaf` is lower-case hex. `receipt` is the envelope of our entry that received the
- * peer's entry.
+ * A stored entry of the peer. `leaf` is lower-case hex. `receipt` is the envelope of our entry that received the peer's
+ * entry.
  */
 export type StoredEntry = {
   readonly remoteSeq: number
   readonly leaf: string
   readonly seq: number
   readonly receipt: Uint8Array
-  /** Envelope of the peer's entry; null: the caller did not request it. */
+  /** Envelope of the peer's entry. null if the caller did not request it. */
   readonly envelope: Uint8Array | null
 }
 
@@ -74,23 +74,23 @@ export async function listStoredEntries(
   }))
 }
 
-/** What this ledger knows about a record that may be the peer's. */
+/** Facts that this ledger has stored about a record which may be the peer's record. */
 export type KnownRecord = {
   readonly recordId: Uuid
-  /** Whether the ledger has a record of its own with this id, shared with the peer or not. */
+  /** True if the ledger has its own record with this id. That record may be shared with the peer or not. */
   readonly isOwn: boolean
   readonly isShared: boolean
-  /** State of the peer's record; null: nothing about it was received yet. */
+  /** State of the peer's record. null if nothing about the record was received yet. */
   readonly remote: {
     readonly type: string
     readonly documents: 'whole' | 'digests'
     readonly standing: GatedRecord
   } | null
-  /** Number of the peer's decided offers for our record. The count stops at a limit. */
+  /** Number of decided offers by the peer for our record. The count stops at a limit. */
   readonly offers: number
   /**
-   * Envelopes of the first received `record-shared` entry and of those in this request. Others are not needed,
-   * because sharing a record again changes nothing.
+   * Envelopes of the first received `record-shared` entry, and of the `record-shared` entries in this request. Other
+   * such entries are not needed, because sharing a record again changes nothing.
    */
   readonly shares: readonly Buffer[]
 }
@@ -163,7 +163,7 @@ export async function listKnownRecords(
   }))
 }
 
-/** Returns the stored leaf (hex) of each event, by `recordId version`. */
+/** Returns a map from an event, named by `recordId version`, to its stored leaf in hex. */
 export async function findStoredLeaves(
   client: pg.ClientBase,
   peering: PeeringKey,
@@ -226,7 +226,7 @@ export async function listOwnOffers(
   }))
 }
 
-/** Returns those types, of the given digests in hex, that came with earlier entries. */
+/** Returns the digests among `digests` (hex) of types that came with earlier entries. */
 export async function listReceivedTypes(
   client: pg.ClientBase,
   peering: PeeringKey,

@@ -7,12 +7,13 @@ import type { Db } from '../connect/client.ts'
 import type { PeerState } from './peers.ts'
 
 /*
- * Records of other ledgers, as received (docs/formats/federation.md).
+ * Reads records of other ledgers, as received (docs/formats/federation.md).
  *
- * Every seq in this file is of this ledger's chain: the seq of the entry that received the remote entry.
+ * Every seq in this file is a seq of this ledger's chain. The seq of a remote entry is the seq of the entry that
+ * received it.
  */
 
-/** A record of another ledger, as one peer has sent it. */
+/** A record of another ledger in the version that one peer has sent. */
 export type RemoteRecordRow = {
   recordId: Uuid
   peerId: Uuid
@@ -28,7 +29,7 @@ export type RemoteRecordRow = {
   standing: string
   /** Envelope of the home ledger's first entry about the record. */
   created: Buffer
-  /** Salt of the payload. Null if only digests are shared, or if the home ledger has erased the payload. */
+  /** Salt of the payload. null if only digests are shared, or if the home ledger has erased the payload. */
   salt: Buffer | null
   payload: Buffer | null
   /** Canonical JSON of a list of texts. */
@@ -36,12 +37,12 @@ export type RemoteRecordRow = {
   erasedSeq: number | null
   /** Envelope of the home ledger's entry that erased the payload. */
   erasure: Buffer | null
-  /** Entry of this ledger that received the home ledger's newest entry. */
+  /** Seq of the entry of this ledger that received the home ledger's newest entry. */
   seq: number
   kind: string
   receivedLeaf: Buffer
   chain: Buffer
-  /** Whether the agent of the look-up (RemoteClaimKey) has offered a step. */
+  /** True if the agent `agentId` of the request (RemoteClaimKey) has offered a step. */
   hasOffered: boolean
 } & (OfferColumns | { [Name in keyof OfferColumns]: null })
 
@@ -57,7 +58,7 @@ export type OfferColumns = {
   offerCompletionId: Uuid | null
 }
 
-/** SQL: newest offer `o` for a remote record `r`. */
+/** SQL join that adds the newest offer `o` for a remote record `r`. */
 export const NEWEST_OFFER = `left join lateral (
     select n.seq as offer_seq, n.state as offer_state, n.step as offer_step, n.version as offer_version,
       n.agent_id as offer_agent_id, n.code as offer_code, n.decided_seq as offer_decided_seq, e.recorded_at as offer_recorded_at,
@@ -75,18 +76,21 @@ export const NEWEST_OFFER = `left join lateral (
     ) d on true
   ) o on true`
 
-/** Names a record to find. `agentId` is the agent that `hasOffered` is about. `peerId` null: any peer's record. */
+/**
+ * Names a record to find. `agentId` is the agent for which `hasOffered` is computed. If `peerId` is null, the record of
+ * any peer is found.
+ */
 export type RemoteClaimKey = Record<'ledgerId' | 'recordId' | 'agentId', Uuid> & {
   readonly peerId: Uuid | null
 }
 
 /**
- * Returns the records in the order of `keys`, as `peerId` has sent them; null: the record does not exist, or `peerId`
- * is null and the ledger has a record of its own with that id.
+ * Returns the records that `peerId` has sent, in the order of `keys`. The result has null for a record that does not
+ * exist. It also has null if `peerId` is null and the ledger has its own record with that id.
  *
- * If `peerId` is null, several home ledgers may have sent a record with this id. The one that sent it first wins, so
- * that no peer can take over an id later. Home ledgers with a revoked peering come last. A home ledger with a new
- * peering is still the same home ledger.
+ * If `peerId` is null, several home ledgers may have sent a record with this id. The record of the home ledger that
+ * sent it first is returned, so that no peer can take over an id later. Home ledgers with a revoked peering come last.
+ * A home ledger that makes a new peering is still the same home ledger.
  */
 export async function findRemoteClaims(
   db: Db,
@@ -148,7 +152,7 @@ export async function findRemoteClaims(
   return found
 }
 
-/** A step in the home ledger, and the local copy of its document. */
+/** A step in the home ledger, and this ledger's copy of its document. */
 export type RemoteStepRow = {
   seq: number
   kind: string
@@ -163,10 +167,10 @@ export type RemoteStepRow = {
 type RecordOfPeer = Pick<RemoteRecordRow, 'recordId' | 'peerId'>
 
 /**
- * SQL: document of received entry `s` of record $3 of peer $2.
+ * SQL join that adds the document of received entry `s` of record $3 of peer $2.
  *
- * Evidence that an agent of this ledger offered is stored with the offer. It is read from there, because a home
- * ledger that shares only digests does not send it back.
+ * Evidence that an agent of this ledger offered is stored with the offer, and is read from there. A home ledger that
+ * shares only digests does not send the evidence back.
  */
 const DOCUMENT = `left join lateral (
     select n.salt, n.content, n.erased_seq from (
@@ -187,7 +191,7 @@ const DOCUMENT = `left join lateral (
     ) n order by n.place limit 1
   ) d on true`
 
-/** Returns the newest step of each kind, in the order of the chain. */
+/** Returns the record's newest step of each kind, in the order of the chain. */
 export async function listNewestRemoteSteps(
   db: Db,
   ledgerId: Uuid,
@@ -218,8 +222,8 @@ export type RemoteEntryRow = RemoteStepRow & {
 }
 
 /**
- * Lists the home ledger's entries about the record after `afterVersion`, oldest first, at most `limit`. Envelopes and
- * documents take at most `bytesMax` bytes, but at least one entry is returned.
+ * Lists at most `limit` entries of the home ledger about the record, oldest first. Begins after `afterVersion`.
+ * Envelopes and documents take at most `bytesMax` bytes, but at least one entry is returned.
  */
 export async function listRemoteEntries(
   db: Db,
@@ -252,8 +256,8 @@ export async function listRemoteEntries(
 }
 
 /**
- * Returns the definition (canonical JSON) of a type that came with a record; null: the type is built in, or did not
- * come.
+ * Returns the definition (canonical JSON) of a type that came with a record. Returns null if the type is built in, or
+ * has not come.
  */
 export async function findReceivedType(
   db: Db,

@@ -4,8 +4,8 @@ import type { PeerLease } from './peer-leases.ts'
 import type { PeeringKey } from './peers.ts'
 
 /*
- * Reads entries that are shared with a peer and sent to it, and stores the peer's answers. Leases are in
- * src/db/peers/peer-leases.ts.
+ * Reads entries that are shared with a peer and sent to it, and stores the peer's answers. src/db/peers/peer-leases.ts
+ * has the leases.
  */
 
 /** Returns an entry's envelope. Throws if the entry does not exist. */
@@ -24,13 +24,13 @@ export type SharedEntry = {
   readonly kind: string
   readonly leaf: Buffer
   readonly envelope: Buffer
-  /** Record that the entry is about; null: the entry is about the peering. */
+  /** Record that the entry is about. null if the entry is about the peering. */
   readonly recordId: Uuid | null
   readonly documents: 'whole' | 'digests'
 }
 
 /**
- * SQL: whether entry `e` of ledger $1 is shared with peer $2, and in which form.
+ * SQL that finds out whether entry `e` of ledger $1 is shared with peer $2, and in which form.
  *
  * - An entry of a record's home ledger is shared if `shared_records` names the peer.
  * - An entry of a guest is shared if it is an offer to the peer.
@@ -69,8 +69,8 @@ const SHARED_COLUMNS = `e.seq, e.kind, e.leaf, e.envelope, coalesce(s.record_id,
 /**
  * Returns shared entries from `from` to before `end`, in order.
  *
- * If a record has a dead letter, its later entries are left out, because a replay of the dead letter also sends them.
- * Entries from before the record was shared are left out too, because they are in the backlog.
+ * Leaves out later entries of a record that has a dead letter, because a replay of the dead letter also sends them.
+ * Leaves out entries from before the record was shared, because they are in the backlog.
  */
 export async function readSharedEntries(
   db: Db,
@@ -93,8 +93,8 @@ export async function readSharedEntries(
 }
 
 /**
- * Returns the seq of the newest entry before `before` that the peer has received; null: the peer has received no
- * entry before it.
+ * Returns the seq of the newest entry before `before` that the peer has received. Returns null if the peer has received
+ * no such entry.
  */
 export async function findReceivedBefore(
   db: Db,
@@ -110,8 +110,8 @@ export async function findReceivedBefore(
 }
 
 /**
- * Stores the maximum size of requests to the peer. `refused`: true if the peer has just refused a request for its
- * size, false if larger requests are tried again.
+ * Stores the maximum size of requests to the peer in bytes. `refused` is true if the peer has just refused a request
+ * because of its size, and false if larger requests are tried again.
  */
 export async function storeRequestBytes(
   db: Db,
@@ -161,8 +161,8 @@ export async function readSharedOfRecord(
 }
 
 /**
- * Returns the seq of the entry that shared a record after its creation. Returns null if the creation itself shared
- * the record, or if the creation is before `from` and is therefore not sent.
+ * Returns the seq of the entry that shared a record after the record's creation. Returns null if the creation itself
+ * shared the record, or if the creation is before `from` and is therefore not sent.
  */
 export async function findLaterShare(
   db: Db,
@@ -180,8 +180,8 @@ export async function findLaterShare(
 }
 
 /**
- * A document whose digest an entry contains, as it is sent. `salt` and `content` are null as soon as an entry erases
- * the document.
+ * A document whose digest an entry contains, in the form in which it is sent. `salt` and `content` are null as soon as
+ * an entry erases the document.
  */
 export type SharedDocument = {
   readonly seq: number
@@ -191,7 +191,7 @@ export type SharedDocument = {
   readonly salt: Buffer | null
   readonly content: Buffer | null
   readonly references: Buffer | null
-  /** Type of a payload, as name/version; null for other documents. */
+  /** Type of a payload, as name/version. null for other documents. */
   readonly type: string | null
 }
 
@@ -242,7 +242,7 @@ export async function readSharedDocuments(
   }))
 }
 
-/** Returns the definitions (canonical JSON) of these types, by name. */
+/** Returns a map from the names of types to their definitions (canonical JSON). */
 export async function readDefinitions(
   db: Db,
   ledgerId: Uuid,
@@ -256,7 +256,7 @@ export async function readDefinitions(
   return new Map(rows.map(({ name, definition }) => [name, definition.toString('utf8')]))
 }
 
-/** Returns the ledger's key rotations after the one that introduced `knownKid` (hex), oldest first. */
+/** Returns the ledger's key rotations after the rotation that introduced `knownKid` (hex), oldest first. */
 export async function readRotations(
   db: Db,
   ledgerId: Uuid,
@@ -291,7 +291,7 @@ type DeadLetterRow = {
   }
 }
 
-/** Lists dead letters in chain order, after `after`. */
+/** Lists dead letters in chain order. Begins after the dead letter `after`. */
 export async function listPeerDeadLetters(
   db: Db,
   peering: PeeringKey,
@@ -333,7 +333,10 @@ export async function listPeerDeadLetters(
   }))
 }
 
-/** Sends dead letters again. `seqs` null: all dead letters of the peering. Returns the number of these dead letters. */
+/**
+ * Makes dead letters be sent again. If `seqs` is null, this applies to all dead letters of the peering. Returns their
+ * number.
+ */
 export async function replayPeer(
   db: Db,
   peering: PeeringKey,
@@ -347,8 +350,8 @@ export async function replayPeer(
 }
 
 /**
- * Returns the newest entry of each record that is shared in either direction. Both sides compare such lists to find
- * missing entries.
+ * Returns the newest entry of each shared record of both sides. The two sides compare such lists to find missing
+ * entries.
  */
 export async function listSummary(
   db: Db,

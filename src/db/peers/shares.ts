@@ -3,18 +3,18 @@ import type { Db } from '../connect/client.ts'
 import type { PeerState } from './peers.ts'
 
 /*
- * A peering, as needed to share a record. The peers with which a record is already shared are read with the record
- * (read-records.ts).
+ * Reads the facts about peerings that are needed to share a record. read-records.ts reads with which peers a record is
+ * shared already.
  */
 
 export type SharePeer = {
   readonly peerId: Uuid
   readonly state: PeerState
-  /** Id of the other ledger; null: the other side has not answered the invitation yet. */
+  /** Id of the other ledger. null if the other side has not answered the invitation yet. */
   readonly remoteLedgerId: Uuid | null
 }
 
-/** Returns the peerings among `peerIds` that belong to the ledger, in no order. */
+/** Returns the peerings among `peerIds` that belong to the ledger, in any order. */
 export async function listSharePeers(db: Db, ledgerId: Uuid, peerIds: readonly Uuid[]): Promise<SharePeer[]> {
   const { rows } = await db.query<{ peerId: Uuid; state: PeerState; remoteLedgerId: Uuid | null }>({
     name: 'list_share_peers',
@@ -30,8 +30,8 @@ export async function listSharePeers(db: Db, ledgerId: Uuid, peerIds: readonly U
 }
 
 /**
- * Returns the salts that callers may have chosen: of the record's payload and of its completions. Salts of erased
- * documents are missing.
+ * Returns the salts that callers may have chosen: the salts of the record's payload and of the evidence of its
+ * completions. Salts of erased documents are missing.
  */
 export async function listChosenSalts(db: Db, ledgerId: Uuid, recordId: Uuid): Promise<Buffer[]> {
   const { rows } = await db.query<{ salt: Buffer }>({

@@ -5,14 +5,14 @@ import type { BatchRow } from './read-records.ts'
 import type { RecordFilters, TimeRange } from './search-streams.ts'
 
 /*
- * The search filters for records of batches. Keys of batch_keys lead to chunks with possible matches. Each record of
- * these chunks is then checked against all filters.
+ * Search filters for records of batches. A search finds chunks with possible matches by the keys of batch_keys. Then it
+ * checks each record of these chunks with all filters.
  */
 
 type BatchFilter<T> = {
   /**
-   * Returns the keys of the value. Each matching record is in a chunk with one of these keys. Without this function
-   * it may be in any chunk.
+   * Returns the keys of the value. Each matching record is in a chunk with one of these keys. If absent, a matching
+   * record may be in any chunk.
    */
   readonly keys?: (value: T) => readonly Buffer[]
   readonly isMet: (value: T, record: BatchRecord, entry: BatchRow) => boolean
@@ -56,19 +56,19 @@ export const BATCH_FILTERS: BatchFilters = {
     keys: (agent) => [chunkKey.actor(agent), chunkKey.member('onBehalfOf', agent)],
     isMet: (agent, { onBehalfOf }, { actorId }) => actorId === agent || onBehalfOf === agent,
   },
-  // This filter has no keys here. They depend on which days exist, and search-choice.ts finds these days first.
+  // This filter has no `keys`. Its keys depend on the days that exist, and search-choice.ts finds these days first.
   occurred: { isMet: (range, { occurredAtMs }) => occurredAtMs !== null && isWithin(occurredAtMs, range) },
   recorded: { isMet: (range, _, { recordedAt }) => isWithin(recordedAt.getTime(), range) },
   type: { keys: (type) => [chunkKey.type(type)], isMet: (type, record) => record.type === type },
   state: { isMet: (state) => state === 'RECORDED' },
 }
 
-/** Whether a record of a batch can match all filters. Gated records are never in batches. */
+/** Returns whether a record of a batch can match all filters. Gated records are never in batches. */
 export function canBeOfBatch({ performer, principal, state }: RecordFilters): boolean {
   return performer === undefined && principal === undefined && (state === undefined || state === 'RECORDED')
 }
 
-/** Returns the keys of a range's first and last day. */
+/** Returns the keys of the first and of the last day of a range. */
 export function dayKeysOf({ fromMs, beforeMs }: TimeRange): readonly [Buffer, Buffer] {
   const first = fromMs === null ? -(2 ** 31) : dayOf(fromMs)
   const last = beforeMs === null ? 2 ** 31 - 1 : dayOf(beforeMs - 1)

@@ -5,37 +5,39 @@ import type { DocumentKind } from '../../proof/statement/document-subjects.ts'
 import { digestOf, findBatchRecord } from '../chunks/read-chunks.ts'
 
 /*
- * Erasures of documents.
+ * Reads documents that can be erased, and erasures. An erasure has two steps:
  *
- * 1. `append_entries` writes the signed entry and its row. From then on no API query returns the document
+ * 1. `append_entries` writes the signed entry and its row. From then on, no API query returns the document
  *    (read-records.ts, read-chunks.ts, read-steps.ts, read-entries.ts).
  * 2. The worker removes the document later (pending-erasures.ts).
  */
 
-/** A document that can be erased. `erasedSeq` is the entry that has erased it; null: the document was not erased. */
+/**
+ * A document that can be erased. `erasedSeq` is the seq of the entry that has erased it, or null if it was not erased.
+ */
 export type ErasableRow = {
   readonly document: DocumentKind
-  /** Id of the completion. For a payload or a reason it is the id of the record. */
+  /** Id of the completion. For a payload or a reason, it is the id of the record. */
   readonly subjectId: Uuid
   readonly digest: Uint8Array
-  /** Seq of the entry with the document's digest. */
+  /** Seq of the entry that contains the document's digest. */
   readonly seq: number
   readonly erasedSeq: number | null
   readonly needed: ErasureBlock | null
   /**
-   * Type and agents of a record in a batch. Holds are found by them, because the record has no row of its own. For
-   * other records they are null and empty.
+   * Type and agents of a record in a batch. Holds on the record are found by them, because the record has no row of its
+   * own. For other records, `type` is null and `agents` is empty.
    */
   readonly type: string | null
   readonly agents: readonly Uuid[]
 }
 
 /**
- * Why evidence that was offered to another ledger cannot be erased yet.
+ * Reason why evidence that was offered to another ledger cannot be erased yet.
  *
  * - `by the decision`: the home ledger has not decided about the offer yet.
- * - `by the home`: the home ledger has taken the step and sent the evidence back. Our copy stays until the home
- *   erases the evidence.
+ * - `by the home`: the home ledger has accepted the step and sent the evidence back. Our copy stays until the home
+ *   ledger erases the evidence.
  */
 type ErasureBlock = 'by the decision' | 'by the home'
 
@@ -49,10 +51,10 @@ type ErasableColumns = {
 }
 
 /**
- * SQL: the payload of record $2 of ledger $1, the documents of its steps, and, if the record belongs to another
- * ledger, the offered evidence.
+ * SQL that selects the documents of record $2 of ledger $1: the payload and the documents of its steps. If the record
+ * belongs to another ledger, it selects the offered evidence.
  *
- * Steps are found by the index entries_by_record, each document by its table's key.
+ * Steps are found by the index entries_by_record. Each document is found by the primary key of its table.
  */
 const DOCUMENTS = `
   select d.document, d.subject_id, d.digest, d.seq, d.needed, x.seq as erased_seq
@@ -88,8 +90,8 @@ const DOCUMENTS = `
   ) x on true`
 
 /**
- * Returns the document; null: the document or its record does not exist. `seq` is the entry with the document's
- * digest; null: any entry.
+ * Returns the document, or null if the document or its record does not exist. `seq` is the entry that contains the
+ * document's digest. If `seq` is null, the digest may be in any entry.
  */
 export async function findErasable(
   pool: pg.Pool,
@@ -109,8 +111,8 @@ export async function findErasable(
 }
 
 /**
- * Lists the record's documents from entries before `before`, oldest first. Documents that were already erased by an
- * entry up to `before` are left out.
+ * Lists the record's documents from entries before `before`, oldest first. Leaves out documents that an entry up to
+ * `before` has erased.
  */
 export async function listErasable(
   pool: pg.Pool,
@@ -118,7 +120,8 @@ export async function listErasable(
   recordId: Uuid,
   { before = Number.MAX_SAFE_INTEGER, limit }: { readonly before?: number; readonly limit: number },
 ): Promise<ErasableRow[]> {
-  // If no payload is found, the record belongs to another ledger: such a record may have an id of this form too.
+  // If no payload is found, the record belongs to another ledger. The id of such a record may look like the id of a
+  // record in a batch.
   const payload = isOfBatch(recordId) ? await findPayloadOfBatch(pool, ledgerId, recordId) : null
   if (payload !== null)
     return payload.seq < before && (payload.erasedSeq ?? before + 1) > before ? [payload] : []
@@ -132,7 +135,9 @@ export async function listErasable(
   return rows.map(toErasable)
 }
 
-/** Returns the payload of a record in a batch, which is its only document; null: the record does not exist. */
+/**
+ * Returns the payload of a record in a batch, which is its only document. Returns null if the record does not exist.
+ */
 async function findPayloadOfBatch(
   pool: pg.Pool,
   ledgerId: Uuid,
@@ -169,7 +174,7 @@ export type ErasureRow = {
   readonly chain: Buffer
 }
 
-/** Returns the erasure that the agent's entry at `seq` ordered. Throws if the entry ordered no erasure. */
+/** Returns the erasure that the entry at `seq` ordered. Throws if the entry ordered no erasure. */
 export async function getErasure(pool: pg.Pool, ledgerId: Uuid, seq: number): Promise<ErasureRow> {
   const { rows } = await pool.query<{
     documentSeq: number

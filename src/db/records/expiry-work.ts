@@ -3,12 +3,15 @@ import { hasOpenFault } from '../chain/verified-size.ts'
 import type { Db } from '../connect/client.ts'
 import type { GatedRecordKey } from './gated-cases.ts'
 
-/** A record whose deadline passed without a delivery. `isBlocked`: its ledger takes no entries, or has an open fault. */
+/**
+ * A record whose deadline passed without a delivery. `isBlocked` is true if its ledger accepts no entries, or has an
+ * open fault.
+ */
 export type OverdueRecord = GatedRecordKey & { readonly deadline: string; readonly isBlocked: boolean }
 
 /**
- * Lists overdue records of all ledgers after `after`. Overdue is measured by the database's clock. Uses the index
- * open_deadlines_due.
+ * Lists overdue records of all ledgers. Begins after the record `after`. The database's clock decides whether a record
+ * is overdue. Uses the index open_deadlines_due.
  *
  * `deadline` is text because a Date is less exact than the column.
  */

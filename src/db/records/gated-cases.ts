@@ -19,19 +19,19 @@ import { EVERY_VERSION, listNewestLeaves, type StepLeaf } from './read-steps.ts'
 
 export type GatedRecordKey = { readonly ledgerId: Uuid; readonly recordId: Uuid }
 
-/** All data that the worker checks before it appends an entry about a gated record. */
+/** All data that the worker verifies before it appends an entry about a gated record. */
 export type GatedCase = GatedRecordKey & {
   readonly state: string
   readonly version: number
   readonly gate: 'principal' | 'auto'
   readonly deadline: Date | null
-  /** Why the ledger takes no entries; null: it takes entries. */
+  /** Reason why the ledger accepts no entries. null if it accepts entries. */
   readonly closed: 'frozen' | 'restored' | 'moving' | 'moved' | null
-  /** True if the ledger has an open fault. Then the worker appends no entry about the ledger's records. */
+  /** True if the ledger has an open fault. In this case the worker appends no entry about the ledger's records. */
   readonly isFaulty: boolean
   /**
-   * Whether the record's newest entry is below the ledger's verified size. Then the follower has verified this entry
-   * and all that it depends on.
+   * True if the record's newest entry is below the ledger's verified size. In this case the follower has verified this
+   * entry and everything on which the entry depends.
    *
    * Erasures after that entry are verified separately.
    */
@@ -41,14 +41,14 @@ export type GatedCase = GatedRecordKey & {
   readonly firstSeq: number
   readonly created: SignedLine
   readonly payload: CaseDocument
-  /** The newest step of each kind. Each also has the number of all steps. */
+  /** The newest step of each kind. Each item also has the number of all the record's steps. */
   readonly steps: readonly CaseStep[]
 }
 
-/** A step with its envelope. `envelope` is null unless the step is the newest one or the completion. */
+/** A step with its envelope. `envelope` is null unless the step is the record's newest step or the completion. */
 export type CaseStep = StepLeaf & { readonly envelope: Uint8Array | null }
 
-/** A stored document. Salt and content are null as soon as the entry at `erasedSeq` erases it. */
+/** A stored document. Salt and content are null as soon as the entry at `erasedSeq` erases the document. */
 export type CaseDocument = {
   readonly salt: Uint8Array | null
   readonly content: Buffer | null
@@ -75,11 +75,11 @@ type CaseColumns = Omit<SignedColumns, 'envelope'> &
   }
 
 /**
- * Returns the cases in the order of `names`; null: the record does not exist. All cases are from one snapshot, so a
- * concurrent step is seen whole or not at all.
+ * Returns the cases in the order of `names`. The result has null for a record that does not exist. All cases are from
+ * one snapshot, so a concurrent step is either completely visible or not at all.
  *
- * Envelopes that are in `known` are not read. If this process's follower has just verified a record's entries, this
- * saves three envelopes, 3,600 bytes.
+ * Envelopes in `known` are not read from the database. If this process's follower has just verified a record's entries,
+ * this saves reading three envelopes (3,600 bytes).
  */
 export async function readGatedCases(
   pool: pg.Pool,
@@ -109,7 +109,7 @@ export async function readGatedCases(
 }
 
 type WantedEnvelope = { readonly ledgerId: Uuid; readonly seq: number; readonly leaf: Buffer }
-/** Envelopes by leaf, in lower-case hex. */
+/** Maps a leaf in lower-case hex to its envelope. */
 type Envelopes = ReadonlyMap<string, Uint8Array>
 
 /** Returns the entries that the worker verifies: the creation, the newest step, and the completion. */

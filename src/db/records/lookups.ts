@@ -38,7 +38,7 @@ export class Lookups {
     this.#steps = new Coalescer((keys) => listNewestSteps(pool, keys), limits)
     this.#creations = new Coalescer((keys) => findCreations(pool, keys), limits)
     this.#remoteClaims = new Coalescer((keys) => findRemoteClaims(pool, keys), limits)
-    // The limit is larger here, because a batch may name one agent for each of its items.
+    // The limit for agents is larger, because a batch may name one agent for each of its items.
     this.#agents = new Coalescer((keys) => findAgentStates(pool, keys), {
       ...limits,
       keysMax: BATCH_ITEMS_MAX,
@@ -62,7 +62,7 @@ export class Lookups {
   }
 
   /**
-   * Returns the record; null: the record does not exist. Throws ProofError `chunk_syntax` and ApiError
+   * Returns the record, or null if the record does not exist. Throws ProofError `chunk_syntax` and ApiError
    * `archive_unavailable`.
    */
   async findRecord(ledgerId: Uuid, recordId: Uuid): Promise<RecordRowRead | null> {
@@ -71,7 +71,7 @@ export class Lookups {
     return row ?? null
   }
 
-  /** Finds a peering as findContacts does. Throws ApiError `overloaded`. */
+  /** Finds a peering like findContacts. Throws ApiError `overloaded` if too many look-ups are waiting. */
   findContact(key: ContactKey): Promise<PeerContact | null> {
     return this.#contacts.find(key)
   }
@@ -80,12 +80,11 @@ export class Lookups {
     return this.#agents.find({ ledgerId, agentId })
   }
 
-  /** Returns the entry that created a gated record; null: there is no such record. */
+  /** Returns the entry that created a gated record, or null if there is no such record. */
   findCreation(ledgerId: Uuid, { recordId }: Pick<RecordRowRead, 'recordId'>): Promise<SignedLine | null> {
     return this.#creations.find({ ledgerId, recordId })
   }
 
-  /** Finds a record of another ledger as findRemoteClaims does. */
   findRemoteClaim(key: RemoteClaimKey): Promise<RemoteRecordRow | null> {
     return this.#remoteClaims.find(key)
   }

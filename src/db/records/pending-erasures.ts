@@ -21,20 +21,20 @@ import type { Db } from '../connect/client.ts'
 import { PACKED_TYPES } from '../connect/packed-bytes.ts'
 
 /**
- * An erasure that has not been carried out, with the entry that supposedly ordered it. The caller verifies that
+ * An erasure that has not been carried out, with the entry that must have ordered it. The caller must verify that
  * entry.
  */
 export type PendingErasure = {
   readonly ledgerId: Uuid
   readonly subjectId: Uuid
   readonly document: DocumentKind
-  /** Seq of the entry that supposedly contains the document's digest. */
+  /** Seq of the entry that must contain the document's digest. */
   readonly documentSeq: number
   readonly seq: number
   readonly entry: SignedLine
   /**
-   * Digest of the document to erase. Null if the document does not exist, and for the payload of a batch record (see
-   * readErasedChunks).
+   * Digest of the document to erase. null if the document does not exist, and for the payload of a batch record, whose
+   * digest comes from readErasedChunks.
    */
   readonly digest: Uint8Array | null
 }
@@ -49,15 +49,15 @@ type PendingRow = SignedColumns & {
 }
 
 /**
- * SQL over erasures `e`: false if the ledger was moved or is being moved to another database, which then carries out
- * the erasure.
+ * SQL condition over erasures `e`. It is false if the ledger was moved or is being moved to another database. That
+ * database then carries out the erasure.
  */
 const IS_HERE = `not exists (
   select from tallystick.chain_heads h where h.ledger_id = e.ledger_id and h.closed in ('moving', 'moved'))`
 
 const BEFORE_ALL = { ledgerId: NIL_UUID, seq: -1 }
 
-/** Lists pending erasures of all ledgers after `after`, ordered by ledger and seq. */
+/** Lists pending erasures of all ledgers in the order of ledger and seq. Begins after the erasure `after`. */
 export async function listPendingErasures(
   pool: pg.Pool,
   after: Pick<PendingErasure, 'ledgerId' | 'seq'> | null,
@@ -91,12 +91,13 @@ export async function listPendingErasures(
   }))
 }
 
-/** Position in the list of labels whose record's payload is gone. */
+/** A position in the list of records that have a data subject's label, but no payload any more. */
 export type LabelPosition = Pick<PendingErasure, 'ledgerId'> & { readonly recordId: Uuid }
 
 /**
- * Removes the labels of gated records that have ended and have no document left, at most `limit` after `after`.
- * Returns the position to continue from; null: all were visited.
+ * Removes the data subjects' labels of gated records that have ended and have no document left. Visits at most `limit`
+ * records after the position `after`. Returns the position at which the next call continues, or null if all records
+ * were visited.
  */
 export async function forgetLabels(
   pool: pg.Pool,
@@ -124,7 +125,7 @@ export function isOfItem({ document, subjectId }: Pick<PendingErasure, 'document
   return document === 'payload' && isOfBatch(subjectId)
 }
 
-/** A chunk as it was read, before its erasures. */
+/** A chunk as it was before the erasures of its records. */
 export type ErasedChunk = {
   readonly seq: number
   readonly chunk: number
@@ -134,8 +135,8 @@ export type ErasedChunk = {
 }
 
 /**
- * Reads the chunks that contain records of these erasures. The result is by the chunk's first record id. Throws
- * ProofError `chunk_syntax`.
+ * Reads the chunks that contain records of these erasures. Returns a map from the id of a chunk's first record to the
+ * chunk. Throws ProofError `chunk_syntax`.
  */
 export async function readErasedChunks(
   pool: pg.Pool,
@@ -169,7 +170,7 @@ export async function readErasedChunks(
 }
 
 /**
- * Returns the erasures whose documents are in the archive. While the archive is unreachable these erasures must wait.
+ * Returns the erasures whose documents are in the archive. While the archive is unreachable, these erasures must wait.
  */
 export async function listWaitingForArchive(
   pool: pg.Pool,
@@ -182,7 +183,7 @@ export async function listWaitingForArchive(
   return new Set(ofItems.filter(({ subjectId }) => archived.has(chunkIdOf(subjectId))))
 }
 
-/** Returns the digest of the payload to erase in a batch; null: the batch has no such record. */
+/** Returns the digest of the payload to erase in a batch, or null if the batch has no such record. */
 export function digestOfItem(
   chunks: ReadonlyMap<Uuid, ErasedChunk>,
   { subjectId, documentSeq }: PendingErasure,
@@ -193,11 +194,11 @@ export function digestOfItem(
 }
 
 /**
- * Removes the erased documents in one transaction and rewrites each chunk once. Returns how many of the documents
- * existed until now.
+ * Removes the erased documents in one transaction, and rewrites each chunk once. Returns how many of the documents
+ * still existed.
  *
- * Only the worker calls this function. The worker MUST have verified the entries. Throws with code 40001 if a chunk
- * has changed since the worker read the chunk.
+ * Only the worker calls this function. The worker MUST have verified the entries. Throws with code 40001 if a chunk has
+ * changed since the worker read it.
  */
 export async function eraseDocuments(
   pool: Db,
@@ -224,14 +225,14 @@ export async function eraseDocuments(
   return rows[0]!.erased
 }
 
-/** Whether another worker has rewritten a chunk since it was read. */
+/** Returns whether the error means that another worker has rewritten a chunk since it was read. */
 export function isConcurrentChange(error: unknown): boolean {
   return (error as pg.DatabaseError).code === SERIALIZATION_FAILURE
 }
 
 const SERIALIZATION_FAILURE = '40001'
 
-/** Rewrites the chunks of erased records: an erased payload is replaced by its digest, all other content stays. */
+/** Rewrites the chunks of erased records. Replaces an erased payload with its digest. All other content stays. */
 function rewriteChunks(erasures: readonly PendingErasure[], chunks: ReadonlyMap<Uuid, ErasedChunk>) {
   const seqs = new Map<Uuid, Map<number, number>>()
   for (const erasure of erasures.filter(isOfItem)) {
@@ -243,8 +244,8 @@ function rewriteChunks(erasures: readonly PendingErasure[], chunks: ReadonlyMap<
 }
 
 /**
- * Returns the chunk before and after the erasures, and the reference keys that no remaining record has. `erased` maps
- * a record's index in the chunk to the seq of its erasure.
+ * Returns the chunk before and after the erasures, and the reference keys that no remaining record of the chunk has.
+ * `erased` maps a record's index in the chunk to the seq of its erasure.
  */
 function rewriteChunk(
   { seq, chunk, stored, encode, records }: ErasedChunk,

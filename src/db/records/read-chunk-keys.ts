@@ -7,8 +7,8 @@ import { BATCH_COLUMNS, BATCH_TABLES, type BatchRow } from './read-records.ts'
 export type ChunkKey = { readonly ledgerId: Uuid; readonly seq: number; readonly chunk: number }
 
 /**
- * Reads the first of the chunks, up to `bytesMax` bytes of content but at least one chunk; null: the chunk does not
- * exist, for example because somebody wrote into the tables.
+ * Reads the first chunks of the list, up to `bytesMax` bytes of content, but at least one chunk. The result has null
+ * for a chunk that does not exist, for example because somebody has changed the tables.
  */
 export async function readChunks(
   pool: Db,

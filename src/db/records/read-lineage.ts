@@ -8,12 +8,12 @@ import type { Db } from '../connect/client.ts'
 import { PARENT_DEPTH_MAX } from '../limits.ts'
 import { findRecords, type RecordRowRead } from './read-records.ts'
 
-/** Finds the depth of records for one request. Reads each chunk once, and at most `chunksMax` chunks in all. */
+/** Finds the depth of records for one request. Reads each chunk once, and at most `chunksMax` chunks in total. */
 export class Depths {
   readonly #pool: Db
   readonly #ledgerId: Uuid
   readonly #chunksMax: number
-  /** Links of each chunk that was read, by the chunk's first record id. */
+  /** Maps the id of a chunk's first record to the parent links of the chunk, for each chunk that was read. */
   readonly #chunks = new Map<Uuid, Promise<ReadonlyMap<Uuid, Link>>>()
 
   constructor(pool: Db, ledgerId: Uuid, chunksMax: number) {
@@ -23,8 +23,8 @@ export class Depths {
   }
 
   /**
-   * Returns the depth of the record, which is 1 without a parent; null: the record does not exist; `unknown`: too
-   * many chunks would have to be read.
+   * Returns the depth of the record, which is 1 for a record without a parent. Returns null if the record does not
+   * exist, or `unknown` if too many chunks would have to be read.
    */
   async find(recordId: Uuid): Promise<number | 'unknown' | null> {
     const upward = await this.listUpward(recordId)
@@ -33,10 +33,11 @@ export class Depths {
   }
 
   /**
-   * Returns the record and its ancestors, the record first; `unknown`: too many chunks would have to be read.
+   * Returns the record, followed by its ancestors from its parent upwards. Returns `unknown` if too many chunks would
+   * have to be read.
    *
-   * Each step follows the parents within one chunk, or through records that are not in batches. The length is limited
-   * to the maximum depth, because somebody with write access to the tables could have made a circle.
+   * Each read follows the parents within one chunk, or through records that are not in batches. The length is limited
+   * to the maximum depth, because somebody with write access to the tables could have made a cycle of parents.
    */
   async listUpward(recordId: Uuid): Promise<Uuid[] | 'unknown'> {
     const upward: Uuid[] = []
@@ -69,14 +70,17 @@ export class Depths {
 
 type Link = { recordId: Uuid; parentId: Uuid | null }
 
-/** Returns the parent links of all records in the chunk; empty: the chunk does not exist. */
+/**
+ * Returns a map from record ids to parent links, for all records of the chunk that would contain `recordId`. The map is
+ * empty if the chunk does not exist.
+ */
 async function readLinks(pool: Db, ledgerId: Uuid, recordId: Uuid): Promise<Map<Uuid, Link>> {
   const row = await findChunk(pool, ledgerId, recordId)
   const links = row === null ? [] : await recordsOfChunk(pool, row)
   return new Map(links.map(({ recordId: id, parentId }) => [id, { recordId: id, parentId }]))
 }
 
-/** Returns the record's ancestors, its parent first. */
+/** Returns the record's ancestors, beginning with its parent. */
 export async function listAncestors(pool: Db, ledgerId: Uuid, recordId: Uuid): Promise<RecordRowRead[]> {
   const upward = await new Depths(pool, ledgerId, PARENT_DEPTH_MAX + 1).listUpward(recordId)
   const ids = upward === 'unknown' ? [] : upward.slice(1)
@@ -106,21 +110,21 @@ async function listOwnLinks(pool: Db, ledgerId: Uuid, recordId: Uuid): Promise<L
   return rows
 }
 
-/** One of the record's own entries, with the document whose digest the entry contains. The payload is left out. */
+/** One of the record's own entries, with the document whose digest the entry contains. The payload is not read. */
 export type RecordStepRow = Omit<EntryRowRead, 'signer'> & {
   readonly signedBy: 'agent' | 'server'
   readonly version: number
   readonly document: DocumentName | null
   readonly subjectId: Uuid | null
   readonly digest: Buffer | null
-  /** Salt of the document. Null as soon as the entry at `erasedSeq` erases the document. */
+  /** Salt of the document. null as soon as the entry at `erasedSeq` erases the document. */
   readonly salt: Buffer | null
   readonly content: Buffer | null
   readonly erasedSeq: number | null
 }
 
 /**
- * Lists the record's entries after `afterVersion`, oldest first, at most `limit`.
+ * Lists at most `limit` entries of the record, oldest first. Begins after `afterVersion`.
  *
  * Envelopes and documents take at most `bytesMax` bytes, but at least one entry is returned. Uses the index
  * entries_by_record. Postgres knows the lengths without reading values that are stored out of line.

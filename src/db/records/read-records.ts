@@ -37,7 +37,7 @@ type RecordColumns = {
   occurredAt: Date | null
   otherMembers: OtherMembers | null
   digest: Buffer
-  /** Salt of the payload. Null as soon as the entry at `erasureSeq` erases the payload. */
+  /** Salt of the payload. null as soon as the entry at `erasureSeq` erases the payload. */
   salt: Buffer | null
   payload: Buffer | null
   metadata: Buffer | null
@@ -68,13 +68,13 @@ export type GatedColumns = {
   /** Tolerances as canonical JSON. */
   tolerances: Buffer | null
   /**
-   * Id of a performer in another ledger, `led_…/agt_…`. `performerId` is then its local stand-in
-   * (src/proof/statement/remote-agents.ts).
+   * Id of a performer in another ledger, `led_…/agt_…`. In this case `performerId` is a local id that is computed from
+   * it (src/proof/statement/remote-agents.ts).
    */
   performerRemote: string | null
   /**
-   * Peers that the record is shared with, sorted by peer; null: the record is not shared. `seq` is the entry that
-   * shared it.
+   * Peers with which the record is shared, sorted by peer. `seq` is the entry that shared the record with the peer.
+   * null if the record is not shared.
    */
   share: readonly ShareColumn[] | null
 }
@@ -88,7 +88,7 @@ export type ShareColumn = {
 const SIGNED_BY = "case when e.signer_kid is null then 'server' else 'agent' end as signed_by"
 
 /**
- * SQL over RECORD_TABLES. Aliases:
+ * SQL for the columns of a record from RECORD_TABLES. Aliases:
  *
  * - `r`: the record
  * - `g`: its state, if it is gated
@@ -125,8 +125,8 @@ const GATED = `left join lateral (
   ) g on true`
 
 /**
- * Uses laterals. A plain join could get a plan that was made while the tables were empty, and the cached plan would
- * read all entries of the ledger.
+ * SQL for the tables of a record. It uses lateral joins. A plain join could be planned while the tables are empty, and
+ * the cached plan would later read all entries of the ledger.
  */
 export const RECORD_TABLES = `tallystick.records r
   ${GATED}
@@ -144,8 +144,8 @@ export const RECORD_TABLES = `tallystick.records r
   ${ERASURE}`
 
 /**
- * Result of a look-up; null: the record does not exist. A ProofError (`chunk_syntax`) means that the record's chunk
- * cannot be read.
+ * Result of a look-up. null if the record does not exist. A ProofError (`chunk_syntax`) if the record's chunk cannot be
+ * read.
  */
 export type FoundRecord = RecordRowRead | ReleasedRecord | ProofError | null
 
@@ -153,8 +153,8 @@ export type FoundRecord = RecordRowRead | ReleasedRecord | ProofError | null
 type ReleasedRecord = { readonly recordId: Uuid; readonly releasedChunk: BatchRow }
 
 /**
- * Returns the records in the order of `keys`; null: the record does not exist. Throws ProofError `chunk_syntax` and
- * ApiError `archive_unavailable`.
+ * Returns the records in the order of `keys`. The result has null for a record that does not exist. Throws ProofError
+ * `chunk_syntax` and ApiError `archive_unavailable`.
  */
 export async function findRecords(db: Db, keys: readonly RecordKey[]): Promise<(RecordRowRead | null)[]> {
   return readReleased(db, await findEachRecord(db, keys))
@@ -163,8 +163,8 @@ export async function findRecords(db: Db, keys: readonly RecordKey[]): Promise<(
 /**
  * Reads released records from the archive, each chunk once. Throws the first error among the found records.
  *
- * MUST be called with the records of one caller only, because one ledger's archive may be slow and other callers must
- * not wait for it.
+ * All records MUST belong to one caller, because one ledger's archive may be slow, and other callers must not wait for
+ * it.
  */
 export async function readReleased(db: Db, found: readonly FoundRecord[]): Promise<(RecordRowRead | null)[]> {
   const rows: (RecordRowRead | null)[] = []
@@ -190,8 +190,8 @@ export async function readReleased(db: Db, found: readonly FoundRecord[]): Promi
 }
 
 /**
- * Finds records for several callers at once. An error affects only its own record. Content in the archive is not read
- * (see readReleased).
+ * Finds records for several callers at once. An error affects only its own record. Does not read content in the
+ * archive; readReleased does.
  */
 export async function findEachRecord(db: Db, keys: readonly RecordKey[]): Promise<FoundRecord[]> {
   const found: FoundRecord[] = keys.map(() => null)
@@ -227,8 +227,8 @@ async function findOwn(db: Db, keys: readonly NumberedKey[], found: FoundRecord[
 }
 
 /**
- * Reads and decompresses each chunk once, even if several of its records are wanted. Reads at most
- * LOOKUP_CHUNK_BYTES_MAX at a time.
+ * Finds records in batches. Reads and decompresses each chunk once, even if several of its records are wanted. Reads at
+ * most LOOKUP_CHUNK_BYTES_MAX at a time.
  */
 async function findOfBatches(db: Db, keys: readonly NumberedKey[], found: FoundRecord[]): Promise<void> {
   const wanted = Map.groupBy(keys, ({ ledgerId, recordId }) => `${ledgerId} ${chunkIdOf(recordId)}`)
@@ -260,8 +260,8 @@ async function findOfBatches(db: Db, keys: readonly NumberedKey[], found: FoundR
 }
 
 /**
- * Decodes a chunk's records; null: the content is in the archive. If the chunk cannot be read, the error is returned,
- * so that only look-ups of the chunk's own records fail.
+ * Decodes a chunk's records. Returns null if the content is in the archive. Returns the error if the chunk cannot be
+ * read, so that only look-ups of the chunk's own records fail.
  */
 async function tryRecordsOf(row: BatchRow): Promise<BatchRecord[] | ProofError | null> {
   try {
@@ -274,8 +274,8 @@ async function tryRecordsOf(row: BatchRow): Promise<BatchRecord[] | ProofError |
 }
 
 /**
- * Returns the chunks in the order of `keys`; null: the chunk does not exist; `later`: the chunk was not read, because
- * earlier chunks used up the bytes.
+ * Returns the chunks in the order of `keys`. The result has null for a chunk that does not exist. It has `later` for a
+ * chunk that was not read, because earlier chunks have reached the limit of bytes.
  */
 async function readWantedChunks(db: Db, keys: readonly RecordKey[]): Promise<(BatchRow | 'later' | null)[]> {
   const { rows } = await db.query<BatchRow & { ix: number; isLate: boolean }>({
@@ -307,7 +307,7 @@ async function readWantedChunks(db: Db, keys: readonly RecordKey[]): Promise<(Ba
   })
 }
 
-/** SQL over BATCH_TABLES: a chunk `c`, its batch's entry `e`, and the erasures `d` of its records. */
+/** SQL for columns of BATCH_TABLES: a chunk `c`, its batch's entry `e`, and the erasures `d` of its records. */
 export const BATCH_COLUMNS = `${CHUNK_COLUMNS}, c.ledger_id, e.actor_id, e.key_id, e.subject_id, e.recorded_at, e.kind, e.leaf, e.chain, ${SIGNED_BY}`
 
 export const BATCH_TABLES = `tallystick.batch_chunks c
@@ -327,7 +327,8 @@ export type BatchRow = ChunkColumns &
 type BatchRecordOfRow = { readonly row: BatchRow; readonly record: BatchRecord }
 
 /**
- * Returns records of batches with the same columns as other records. Also reads the entries that erased some of them.
+ * Returns records of batches with the same columns as other records. For erased records, it also reads the erasing
+ * entries.
  */
 export async function readBatchRecords(
   db: Db,
@@ -423,8 +424,8 @@ export async function listRecordsOfEntry(pool: Db, ledgerId: Uuid, seq: number):
   }
   const { rows } = await pool.query<RecordRowRead>({
     name: 'list_records_of_entry',
-    // Finds the record by its id, which is the subject of its first entry. Otherwise a plan made on empty tables may
-    // be slow.
+    // The query finds the record by its id, which is the subject of its first entry. Without the id, a plan that was
+    // made for empty tables may be slow.
     text: `select ${RECORD_COLUMNS} from ${RECORD_TABLES}
       where r.ledger_id = $1 and r.first_seq = $2 and r.record_id = (
         select n.subject_id from tallystick.entries n where n.ledger_id = $1 and n.seq = $2)`,

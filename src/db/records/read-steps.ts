@@ -3,7 +3,7 @@ import type { DocumentName } from '../chain/append-entries.ts'
 import type { Db } from '../connect/client.ts'
 import { asBase64, asEscaped, PACKED_TYPES } from '../connect/packed-bytes.ts'
 
-/** A gated record's step: its entry, and the document whose digest it contains. */
+/** A step of a gated record: the step's entry, and the document whose digest the entry contains. */
 export type StepRow = {
   recordId: Uuid
   seq: number
@@ -13,13 +13,13 @@ export type StepRow = {
   actorId: Uuid | null
   leaf: Buffer
   envelope: Buffer
-  /** Number of the record's steps up to the requested version, counted from its entries. */
+  /** Number of the record's steps up to the requested version. It is counted from the record's entries. */
   steps: number
   revisions: number
   document: DocumentName | null
   subjectId: Uuid | null
   digest: Buffer | null
-  /** Salt of the document. Null as soon as the entry at `erasedSeq` erases the document. */
+  /** Salt of the document. null as soon as the entry at `erasedSeq` erases the document. */
   salt: Buffer | null
   content: Buffer | null
   erasedSeq: number | null
@@ -27,10 +27,10 @@ export type StepRow = {
 
 export type StepLeaf = Omit<StepRow, 'envelope'>
 
-/** A number larger than any version. With it all steps count. */
+/** A number larger than any version. It selects all steps of a record. */
 export const EVERY_VERSION = 2 ** 31 - 1
 
-/** A record, and the version up to which its steps count. */
+/** A record, and the version up to which its steps are read. */
 export type RecordVersion = { readonly ledgerId: Uuid; readonly recordId: Uuid; readonly version: number }
 
 /**
@@ -47,7 +47,9 @@ export function listNewestSteps(db: Db, records: readonly RecordVersion[]): Prom
   })
 }
 
-/** Returns the same steps as listNewestSteps, but without the envelopes, which are most of the bytes sent. */
+/**
+ * Returns the same steps as listNewestSteps, but without the envelopes, which would be most of the transferred bytes.
+ */
 export function listNewestLeaves(db: Db, records: readonly RecordVersion[]): Promise<StepLeaf[][]> {
   return listSteps(db, records, { name: 'list_newest_leaves', envelope: '' })
 }

@@ -2,10 +2,10 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { RecordKey } from '../chain/signed-entries.ts'
 import type { Db } from '../connect/client.ts'
 
-/** A record of the ledger. With `peerId` it is another ledger's record as that peer has sent it. */
+/** A record of this ledger. If `peerId` is not null, it is the record of another ledger that this peer has sent. */
 export type RecordOrigin = RecordKey & { readonly peerId: Uuid | null }
 
-/** Returns each record's version, in order; null for records without steps. */
+/** Returns the versions of the records, in order. The result has null for records without steps. */
 export async function listVersions(db: Db, records: readonly RecordOrigin[]): Promise<(number | null)[]> {
   const { rows } = await db.query<{ version: number | null }>({
     name: 'list_versions',

@@ -17,8 +17,8 @@ import {
 } from '../limits.ts'
 
 /*
- * Reads the members of records on which decisions about retention depend. The records of batches and the records that
- * have rows of their own are visited together, in chain order.
+ * Reads the members of records that decide about retention. Records of batches and records with rows of their own are
+ * visited together, in chain order.
  */
 
 export type RetentionRecord = {
@@ -26,24 +26,24 @@ export type RetentionRecord = {
   readonly type: string
   readonly agents: readonly Uuid[]
   readonly madeSeq: number
-  /** Time of the last change; null: the record is still open. */
+  /** Time of the record's last change. null if the record is still open. */
   readonly since: Date | null
   readonly isGated: boolean
-  /** Whether the payload is stored and no entry has erased it. */
+  /** True if the payload is stored and no entry has erased it. */
   readonly hasPayload: boolean
 }
 
 /**
- * Called for each record, in chain order. `digest` computes the payload's digest. It must be called before the
- * visitor returns.
+ * Called for each record, in chain order. `digest` computes the payload's digest. It must not be called any more after
+ * the visitor has returned.
  */
 type Visit = (record: RetentionRecord, digest: () => Uint8Array) => void
 
 /**
- * Visits one page of records from entry `from` on that were made before `before`.
+ * Visits one page of records that were made before `before`. The page begins at entry `from`.
  *
- * Returns the entry where the next page begins; null: all records that are old enough were visited. Yields to the
- * event loop after each chunk.
+ * Returns the entry at which the next page begins, or null if all records that are old enough were visited. Lets other
+ * work of the event loop run after each chunk.
  */
 export async function readRetentionPage(
   pool: pg.Pool,

@@ -2,9 +2,9 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 import { HOLDS_NAMED_MAX, RETENTION_RULES_MAX } from '../limits.ts'
 
-/* Reads retention rules and holds. append_entries applies them (migrations/functions/retention.sql). */
+/* Reads retention rules and holds. append_entries enforces them (migrations/functions/retention.sql). */
 
-/** A retention rule. `days` null: documents stay forever. */
+/** A retention rule. If `days` is null, documents are stored forever. */
 export type RuleRow = {
   readonly seq: number
   readonly type: string | null
@@ -40,13 +40,16 @@ export type HoldRow = {
 }
 
 /**
- * SQL constants. NEVER is the value of `lifted_seq` that the index has for a standing hold. AT_THE_END is a seq after
- * every entry.
+ * Seqs that are constants in SQL. NEVER is the value of `lifted_seq` in the index for a hold that was not lifted.
+ * AT_THE_END is larger than the seq of every entry.
  */
 const NEVER = '9223372036854775807'
 const AT_THE_END = '9223372036854775806'
 
-/** Lists holds set before the entry at `before`, newest first. With `standing`, only holds that were not lifted. */
+/**
+ * Lists holds that were set before the entry at `before`, newest first. With `standing`, lists only holds that were not
+ * lifted.
+ */
 export async function listHolds(
   db: Db,
   ledgerId: Uuid,
@@ -67,7 +70,7 @@ export async function listHolds(
   return rows
 }
 
-/** Counts the ledger's rules, its standing holds, and the records that these holds name. */
+/** Counts the ledger's rules, its holds that were not lifted, and the records that these holds name. */
 export async function countRetention(
   db: Db,
   ledgerId: Uuid,
@@ -82,7 +85,7 @@ export async function countRetention(
   return rows[0]!
 }
 
-/** Returns the hold set at `seq`; null: the entry set no hold. */
+/** Returns the hold that the entry at `seq` set, or null if the entry set no hold. */
 export async function findHold(db: Db, ledgerId: Uuid, seq: number): Promise<HoldRow | null> {
   const { rows } = await db.query<HoldRow>({
     name: 'find_hold',
@@ -94,14 +97,14 @@ export async function findHold(db: Db, ledgerId: Uuid, seq: number): Promise<Hol
   return rows[0] ?? null
 }
 
-/** Facts about a record in a batch. Type and agents are ignored for other records. */
+/** Facts about a record in a batch. `type` and `agents` are ignored for other records. */
 type BatchRecordFacts = {
   readonly seq: number
   readonly type: string | null
   readonly agents: readonly Uuid[]
 }
 
-/** Lists the holds that are on the record now, oldest first. `seq`: the entry with the document's digest. */
+/** Lists the present holds on the record, oldest first. `seq` is the entry that contains the document's digest. */
 export async function listHoldsOn(
   db: Db,
   ledgerId: Uuid,
@@ -118,7 +121,10 @@ export async function listHoldsOn(
   return rows
 }
 
-/** Returns the case of the oldest hold on each record, in the order of `records`; null: the record has no hold. */
+/**
+ * Returns the case of the oldest hold on each record, in the order of `records`. The result has null for a record
+ * without a hold.
+ */
 export async function listCasesOn(
   db: Db,
   ledgerId: Uuid,

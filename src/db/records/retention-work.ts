@@ -9,16 +9,19 @@ import {
   RETENTION_SWEEP_EVERY_SECONDS,
 } from '../limits.ts'
 
-/** A sweep over a ledger's documents, which continues at entry `nextSeq`. */
+/** A sweep over a ledger's documents. It continues at the entry `nextSeq`. */
 export type Sweep = {
   readonly ledgerId: Uuid
   readonly nextSeq: number
-  /** Newest entry, at the time of the claim, that may have made documents due. */
+  /** Seq of the newest entry, at the time of the claim, that may have made documents due. */
   readonly changedSeq: number
   readonly envelopeKid: Buffer
 }
 
-/** Claims a ledger with a due sweep for one page; null: no sweep is due. Other workers skip a claimed ledger. */
+/**
+ * Claims a ledger whose sweep is due, for one page. Returns null if no sweep is due. Other workers skip a claimed
+ * ledger.
+ */
 export async function claimSweep(pool: pg.Pool): Promise<Sweep | null> {
   const { rows } = await pool.query<Sweep>({
     name: 'claim_sweep',
@@ -38,17 +41,17 @@ export async function claimSweep(pool: pg.Pool): Promise<Sweep | null> {
 }
 
 /**
- * How a page ended.
+ * Result of a page.
  *
- * - `nextSeq`: the sweep goes on at this entry, after the pages of other ledgers.
+ * - `nextSeq`: the sweep continues at this entry, after the pages of other ledgers.
  * - `done`: the sweep has reached the end and starts again after some hours.
  * - `failed`: the page is tried again after a pause.
  */
 type SweepEnd = { readonly nextSeq: number } | 'done' | 'failed'
 
 /**
- * Ends the claim and stores how the page ended. If a rule or a hold was changed meanwhile, append_keeping has set the
- * sweep to its start, and this position stays.
+ * Ends the claim and stores the result of the page. If a rule or a hold was changed since the claim, append_keeping has
+ * set the sweep back to its start. In this case the sweep begins there.
  */
 export async function releaseSweep(
   pool: pg.Pool,
@@ -72,8 +75,8 @@ export async function releaseSweep(
 }
 
 /**
- * Returns the entries that set these rules. The caller must verify the entries before it erases anything by the
- * rules.
+ * Returns the entries that set these rules. The caller must verify the entries before it erases anything because of
+ * these rules.
  */
 export async function readRuleEntries(
   pool: pg.Pool,
@@ -89,7 +92,10 @@ export async function readRuleEntries(
   return rows.map((row) => ({ ...toSignedLine(row), seq: row.seq }))
 }
 
-/** Counts ledgers. `due`: the sweep is due or running. `failing`: the newest page failed. */
+/**
+ * Counts ledgers. `due` is the number of ledgers whose sweep is due or running. `failing` is the number of ledgers
+ * whose newest page failed.
+ */
 export async function countSweeps(
   pool: pg.Pool,
 ): Promise<{ readonly due: number; readonly failing: number }> {

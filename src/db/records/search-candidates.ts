@@ -16,7 +16,7 @@ import type { Bind, Stream } from './search-streams.ts'
 import { conditionsOf, entriesOf, orderOf, runShared, walksOf, within } from './search-text.ts'
 import type { Searches } from './searches.ts'
 
-/** A record with its own entry that matches all filters. `bytes`: size of its documents in a page. */
+/** A record with its own entry that matches all filters. `bytes` is the size of its documents on a page. */
 export type OwnMatch = {
   readonly position: RecordPosition
   readonly bytes: number
@@ -24,21 +24,21 @@ export type OwnMatch = {
 }
 
 /**
- * Results of the walks. `end` is the position up to which they have read; null: they have read to their ends, or as
- * far as a full page reaches.
+ * Results of the walks (search-streams.ts). `end` is the position up to which the walks are complete. It is null if the
+ * walks were not stopped: they have found all matches, or enough for a full page.
  */
 export type FoundCandidates = {
   readonly own: { readonly found: readonly OwnMatch[]; readonly end: RecordPosition | null }
   readonly chunks: {
     readonly found: readonly ChunkCandidate[]
     readonly end: RecordPosition | null
-    /** True if the search has no filters, so that all records of the chunks match. */
+    /** True if the search has no filters. In this case all records of the chunks match. */
     readonly allMatch: boolean
   }
 }
 
 /**
- * Finds the candidates of a page in one statement: records with their own entry, and chunks that may have further
+ * Finds the candidates of a page in one statement: records with their own entry, and chunks that may contain more
  * matches.
  */
 export async function findCandidates(
@@ -76,7 +76,7 @@ type CandidateRow = RecordRowRead & {
   bytes: number
   found: number
   stopSeq: number | null
-  /** All found chunks. Set in the first row only, null in the others. */
+  /** All found chunks in the first row. null in all other rows. */
   chunks: [seq: number, chunk: number, before: number][] | null
   chunkStopSeq: number | null
   chunkStop: number | null
@@ -87,11 +87,12 @@ function hasFilters({ filters }: RecordSearch): boolean {
 }
 
 /**
- * SQL of findCandidates.
+ * Returns the SQL of findCandidates.
  *
- * Each walk returns matches among its first candidates. If a walk has more candidates but did not fill the page, all
- * walks of its kind stop at its last candidate. What they found up to there is complete. It is sorted and cut to the
- * page. Chunks are searched as far as the records of a full page reach.
+ * Each walk reads a limited number of candidates and returns the matches among them. If a walk has more candidates, but
+ * not enough matches for a page, it stops at its last candidate. All walks of the same kind then stop at this position
+ * too, because they have found all matches up to there. The matches are sorted and limited to the page. If the found
+ * records fill the page, chunks are searched only up to the position of the last found record.
  */
 function candidatesText(
   search: RecordSearch,
@@ -129,15 +130,18 @@ function candidatesText(
     ) w on true`
 }
 
-/** SQL of walks. `stops`: whether the text defines `stop`, where the walks stopped. */
+/** SQL of walks. `stops` is true if the SQL defines `stop`, the position where the walks stopped. */
 type Walks = { readonly text: string; readonly stops: boolean }
 
-/** SQL: `own`, with one record more than fits into the page, and `stop`, where the walks stopped. */
+/**
+ * Returns SQL of two CTEs. `own` has the matching records, at most one more than fits on a page. `stop` has the
+ * position where the walks stopped.
+ */
 function ownText(search: RecordSearch, range: SeqRange, streams: readonly Stream[], bind: Bind): Walks {
   const { filters, order, candidatesMax = SEARCH_CANDIDATES_MAX } = search
   const beyond = order === 'desc' ? '<' : '>'
   const more = bind(search.limit + 1, 'int8')
-  // Without filters every candidate matches, so no walk stops before it has enough.
+  // Without filters every candidate matches, so every walk fills the page or reaches its end.
   const stops = hasFilters(search) && streams.length > 0
   const conditions = streams.length === 0 ? '' : conditionsOf(filters, bind)
   const parts = streams.map((stream, i) => {
@@ -183,8 +187,8 @@ function ownText(search: RecordSearch, range: SeqRange, streams: readonly Stream
 const NO_RECORDS = 'select null::uuid as record_id, null::int8 as first_seq, null::int4 as bytes where false'
 
 /**
- * SQL: bytes that a page shows of a record beyond its own row: documents of the newest step of each kind. Few records
- * have such steps.
+ * SQL for the bytes that a page shows of a record in addition to its own row. These are the documents of the newest
+ * step of each kind. Few records have such steps.
  */
 const STEP_BYTES = `case when (
     select g.version from tallystick.gated_records g where g.ledger_id = q.ledger_id and g.record_id = f.record_id
@@ -199,8 +203,8 @@ const STEP_BYTES = `case when (
   ) else 0 end`
 
 /**
- * SQL: `chunk`, with one chunk more than may be read, and `chunk_stop`, where the walk stopped. `records` is the
- * minimum number of matches in the chunk.
+ * Returns SQL of two CTEs. `chunk` has the found chunks, at most one more than may be read. `chunk_stop` has the
+ * position where the walk stopped. The column `records` of `chunk` is the minimum number of matches in the chunk.
  */
 function chunksText(
   search: RecordSearch,
@@ -214,9 +218,10 @@ function chunksText(
   const beyond = order === 'desc' ? '<' : '>'
   const more = bind((hasFilters(search) ? chunksMax : limit) + 1, 'int8')
   const stops = walk.others.length > 0
-  // With only one list of keys, every chunk of the walk is a candidate, so the walk does not stop early.
+  // If there are no other lists of keys to check, every chunk of the walk is a candidate. So the walk does not stop
+  // early.
   const budget = stops ? bind(budgetOf(candidatesMax, keys?.length ?? 1), 'int8') : more
-  // A separate CTE that uses no values of `q`, so that Postgres evaluates it once and uses the index.
+  // This is a separate CTE that uses no values of `q`, so that Postgres evaluates it once and uses the index.
   const reach = `reach as materialized (
       select coalesce((select o.first_seq from own o where o.nth = ${bind(limit + 1, 'int8')})${ownStops ? ', (select s.first_seq from stop s)' : ''}) as seq
     )`
@@ -254,8 +259,8 @@ function chunksText(
 const NO_CHUNKS = 'chunk as (select null::int8 as seq, null::int4 as chunk, 0 as records where false)'
 
 /**
- * Returns the number of candidates for each walk. Even with many walks it is at least a tenth of `candidatesMax`,
- * because most walks fill the page much earlier.
+ * Returns the maximum number of candidates for each walk. It is at least a tenth of `candidatesMax`, even with many
+ * walks, because most walks fill the page much earlier.
  */
 function budgetOf(candidatesMax: number, walks: number): number {
   return Math.ceil(candidatesMax / Math.min(walks, SHARES_MAX))

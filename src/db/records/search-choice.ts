@@ -15,21 +15,30 @@ import {
 import { entriesOf, orderOf, runShared, walksOf, within } from './search-text.ts'
 import type { Searches } from './searches.ts'
 
-/** Makes the SQL of streams. `bind` makes their placeholders, so that they fit into one statement. */
+/**
+ * Makes the SQL of one or more index walks. `bind` makes a placeholder for each value of the walks, so that one
+ * statement can contain several walks.
+ */
 type MakeStreams = (bind: Bind) => readonly Stream[]
 
-/** Index walks of a search: `makeStreams` over `records`, `walk` over chunks; null: nothing there can match. */
+/**
+ * The chosen index walks of a search.
+ *
+ * - `makeStreams`: makes walks over the table `records`. null if no record with its own entry can match.
+ * - `walk`: the walk over chunks of batches. null if no record of a batch can match.
+ */
 export type Choice = { readonly makeStreams: MakeStreams | null; readonly walk: ChunkWalk | null }
 
-/** Walks of the single filters; null: no record can match. */
+/** The index walks that could serve a search, one for each filter that has an index. null if no record can match. */
 type Choices<T> = readonly T[] | null
 
 /**
- * Chooses the walk that probably reads the fewest candidates that do not match: once for `records`, once for chunks.
+ * Chooses one index walk over `records` and one over chunks: those that probably read the fewest rows that do not
+ * match.
  *
- * That is the walk that ends first, or else the one whose first candidates reach furthest along the chain. A walk
- * that ends completes the page. So a search for a rare and a common value costs no more than a search for the rare
- * value alone.
+ * If a walk ends within its first candidates, this walk is chosen. Otherwise the walk whose first candidates reach
+ * furthest along the chain is chosen. So a search for a rare and a common value costs no more than a search for the
+ * rare value alone.
  */
 export async function chooseWalks(
   searches: Searches,
@@ -60,7 +69,10 @@ function furthest(reach: readonly number[]): number {
   return Math.max(0, reach.indexOf(Math.max(...reach)))
 }
 
-/** Returns the seq that each walk's first candidates reach, in search order. */
+/**
+ * Returns, for each index walk, how far its first candidates reach along the chain. A larger number means further in
+ * search order. The number is infinite if the walk has no more than these first candidates.
+ */
 async function probe(
   searches: Searches,
   ledger: string,
@@ -83,7 +95,10 @@ async function probe(
   })
 }
 
-/** SQL: the seq that the first candidates of these walks reach together; null: all walks end before that. */
+/**
+ * Returns SQL of the seq that the index walks `streams` have reached after their first SEARCH_PROBE_CANDIDATES
+ * candidates. The SQL yields null if all walks have ended by then.
+ */
 function reachText(streams: readonly Stream[], search: RecordSearch, range: SeqRange, bind: Bind): string {
   const [first, firstOf] = search.order === 'desc' ? ['max', 'greatest'] : ['min', 'least']
   const reaches = streams.map((stream) => {
@@ -94,8 +109,7 @@ function reachText(streams: readonly Stream[], search: RecordSearch, range: SeqR
         order by ${orderOf(stream, search.order)} limit 1 offset ${skipped}
       ) r)`
   })
-  // The result is null only if all walks have ended; otherwise the first walk that has not ended counts. max, min,
-  // greatest and least ignore nulls.
+  // max, min, greatest and least ignore nulls. So the result is null only if all index walks have ended.
   return `${firstOf}(${reaches.join(', ')})`
 }
 
@@ -149,8 +163,8 @@ async function listOfBatches(
 }
 
 /**
- * Lists, in order, the keys of days with batch records, at most one more than a search walks. The query jumps from
- * one day to the next.
+ * Lists the keys of the days on which batch records occurred, in order. Returns at most SEARCH_DAYS_MAX + 1 keys. The
+ * query jumps from one day to the next, so it does not read every record.
  */
 export async function listDayKeys(pool: Db, ledger: string, range: TimeRange): Promise<Buffer[]> {
   const { rows } = await pool.query<{ key: Buffer }>({

@@ -14,21 +14,26 @@ import {
 import type { Bind } from './search-streams.ts'
 import { entriesOf } from './search-text.ts'
 
-/* Finds records of batches. The chunks are found by walks along batch_keys, or by one walk along batch_chunks. */
+/* Finds records of batches. The chunks are found through the table batch_keys, or by reading all of batch_chunks. */
 
 /**
- * How chunks are found. `keys`: one walk for each key; null: one walk along all chunks. `others`: the chunk must also
- * have one key of each list.
+ * Says how a search finds chunks of batches.
+ *
+ * - `keys`: the search reads the index of chunks once for each key. If `keys` is null, the search reads all chunks.
+ * - `others`: lists of keys. A chunk must also have at least one key of each list.
  */
 export type ChunkWalk = {
   readonly keys: readonly Buffer[] | null
   readonly others: readonly (readonly Buffer[])[]
 }
 
-/** A chunk with possible matches. `before`: at least this many of the page's records come before the chunk. */
+/**
+ * A chunk that may contain matches. `before`: number of matches that are known to come before the chunk. There may be
+ * more.
+ */
 export type ChunkCandidate = { readonly seq: number; readonly chunk: number; readonly before: number }
 
-/** A batch record that matches all filters. `bytes`: size of its documents in a page. */
+/** A batch record that matches all filters. `bytes`: size in bytes of the record's documents in the page. */
 export type ChunkMatch = {
   readonly position: RecordPosition
   readonly bytes: number
@@ -36,7 +41,7 @@ export type ChunkMatch = {
   readonly record: BatchRecord
 }
 
-/** SQL: lists a walk's keys as `v.key`. */
+/** Returns SQL that lists the given keys as `v.key`. */
 export function keysText(keys: readonly Buffer[] | null, bind: Bind): string {
   if (keys === null) return '(values (0)) v (key)'
   return keys.length === 1
@@ -45,7 +50,8 @@ export function keysText(keys: readonly Buffer[] | null, bind: Bind): string {
 }
 
 /**
- * SQL: chunks `k` with the key `v.key`, in order. `reach` is SQL of the last seq to read; null: the end of the range.
+ * Returns SQL of the chunks `k` that have the key `v.key`, in search order. `reach`: SQL of the last seq to read. If
+ * `reach` is null, the SQL reads to the end of the range.
  */
 export function walkText(
   keys: readonly Buffer[] | null,
@@ -70,13 +76,13 @@ function orElse(reach: string | null, bound: string): string {
   return reach === null ? bound : `coalesce(${reach}, ${bound})`
 }
 
-/** SQL: the chunk that contains the first record beyond `after`. */
+/** Returns SQL of the position of the chunk that contains the first record beyond `after`. */
 function chunkAfter({ seq, index }: RecordPosition, order: Order, bind: Bind): string {
   const chunk = Math.floor((order === 'asc' ? index + 1 : index - 1) / CHUNK_RECORDS)
   return `(${bind(seq, 'int8')}, ${bind(chunk, 'int4')})`
 }
 
-/** SQL: condition that chunk `k` has a key of each of the other lists. */
+/** Returns SQL of the condition that chunk `k` has a key of each list in `others`. */
 export function othersText({ others }: ChunkWalk, bind: Bind): string {
   const conditions = others.map(
     (keys) => `exists (select from tallystick.batch_keys x
@@ -85,7 +91,7 @@ export function othersText({ others }: ChunkWalk, bind: Bind): string {
   return conditions.length === 0 ? 'true' : conditions.join(' and ')
 }
 
-/** SQL: number of records of chunk `k` that are beyond `after`. */
+/** Returns SQL of the number of records in chunk `k` that are beyond `after`. */
 export function countText({ order, after }: RecordSearch, bind: Bind): string {
   if (after === null) return 'k.count'
   const first = `k.chunk * ${CHUNK_RECORDS}`
@@ -98,8 +104,8 @@ export function countText({ order, after }: RecordSearch, bind: Bind): string {
 }
 
 /**
- * Returns the chunk's matching records, in search order, and the bytes of all records read. Throws ProofError
- * `chunk_syntax`.
+ * Returns the chunk's matching records, in search order. `bytes`: size of the documents of all records of the chunk.
+ * Throws ProofError `chunk_syntax`.
  */
 export async function matchesOf(
   db: Db,
@@ -126,13 +132,13 @@ function bytesOf({ payload, metadata, references }: Bytes): number {
 
 type Bytes = { readonly [Name in 'payload' | 'metadata' | 'references']: Uint8Array | null }
 
-/** Returns the position of a search that has read everything before this chunk. */
+/** Returns the position from which a search continues if it has read everything before this chunk. */
 export function positionBefore({ seq, chunk }: ChunkCandidate, order: Order): RecordPosition {
   if (order === 'desc') return { seq, index: (chunk + 1) * CHUNK_RECORDS }
   return chunk === 0 ? { seq: seq - 1, index: POSITION_INDEX_MAX } : { seq, index: chunk * CHUNK_RECORDS - 1 }
 }
 
-/** Returns the position of a search that has read this chunk. */
+/** Returns the position from which a search continues if it has read this chunk. */
 export function positionAfter(seq: number, chunk: number, order: Order): RecordPosition {
   return { seq, index: order === 'asc' ? (chunk + 1) * CHUNK_RECORDS - 1 : chunk * CHUNK_RECORDS }
 }

@@ -4,8 +4,10 @@ import { isBeyond, type Order, type RecordPosition } from './search.ts'
 type Positioned = { readonly position: RecordPosition; readonly bytes: number }
 
 /**
- * A page of records. `isFull`: no further record fits. `next`: the position after which the next page begins; null:
- * this is the last page.
+ * A page of records.
+ *
+ * - `isFull`: true if no further record fits into the page.
+ * - `next`: position after which the next page begins. null if this is the last page.
  */
 export type Page<T> = {
   readonly found: readonly T[]
@@ -14,8 +16,8 @@ export type Page<T> = {
 }
 
 /**
- * Merges the sources into one page. Each source must be sorted and complete up to `end`, and no record may be in two
- * sources. `end` null: the sources are complete.
+ * Merges lists of matches into one page. Each list must be sorted and must contain all matches up to `end`. If `end` is
+ * null, each list must contain all matches of the search. No record may be in two lists.
  */
 export function cutPage<T extends Positioned>(
   sources: readonly (readonly T[])[],

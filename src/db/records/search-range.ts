@@ -3,13 +3,15 @@ import { SEARCH_CLOCK_SLACK_MS, SEARCH_ENTRIES_SKIPPED_MAX } from '../limits.ts'
 import type { RecordSearch, SeqRange } from './search.ts'
 
 /**
- * Returns the range of entries that a search has to read; null: the range is empty. Without a filter by `recorded` it
- * is the whole chain.
+ * Returns the range of entries that a search has to read, or null if the range is empty. Without a filter by
+ * `recorded`, the range is the whole chain.
  *
- * `recordedAt` is a claim, but append_entries refuses an entry whose claim is more than 30 s off the database's
- * clock, and that clock advances with `seq`. So if an entry is more than 60 s before the searched times, all earlier
- * entries are before them too. Bisection finds such an entry among 10 million in 24 steps. The entries of the
- * remaining margin are skipped one by one, up to a request's limit, and the next request continues there.
+ * `recordedAt` is a claim. But append_entries refuses an entry if its claim differs from the database's clock by more
+ * than 30 s, and the database's clock advances with `seq`. So if an entry was recorded more than 60 s before the
+ * searched times, all earlier entries are too old as well.
+ *
+ * Bisection finds the last such entry among 10 million entries in 24 steps. The entries of the remaining 60 s are
+ * skipped one by one. One request skips a limited number of entries, and the next request continues there.
  */
 export async function findSeqRange(
   pool: Db,

@@ -13,17 +13,17 @@ import { findSeqRange } from './search-range.ts'
 import type { Searches } from './searches.ts'
 
 /**
- * A page of found records. `next` is the position up to which the search has read; null: the end was reached. Even
- * with few records or none, a page may not be the last.
+ * A page of found records. `next`: position up to which the search has read, or null if the search has read to its end.
+ * If `next` is not null, there may be more records, even if this page has few or none.
  */
 type RecordPage = { readonly rows: readonly RecordRowRead[]; readonly next: RecordPosition | null }
 
 /**
- * Returns one page of the records that match all filters, in chain order.
+ * Returns one page of the records that match all filters, in search order.
  *
- * There are two sources. Postgres filters `records`. Chunks of batches are decompressed and filtered here. A request
- * reads at most SEARCH_CANDIDATES_MAX rows and keys of each source, and SEARCH_CHUNKS_MAX chunks. A page that reaches
- * a limit ends there.
+ * Records have two sources. Records with their own entry are filtered by Postgres. Chunks of batches are decompressed
+ * and filtered here. For each source, a request reads at most SEARCH_CANDIDATES_MAX rows and keys, and it reads at most
+ * SEARCH_CHUNKS_MAX chunks. A page that reaches a limit ends there.
  */
 export async function searchRecords(
   searches: Searches,
@@ -70,7 +70,6 @@ async function fillPage(
     const rows = await searches.readChunks(ledger, wanted, SEARCH_CHUNK_BYTES_MAX - bytes)
     for (const row of rows) {
       if (bytes >= SEARCH_CHUNK_BYTES_MAX || ofBatches.length > limit) break
-      // Yields to the event loop after each chunk.
       if (read > 0) await setImmediate()
       read++
       if (row === null) continue

@@ -4,10 +4,10 @@ import { mapSearched, type SearchedName } from '../../proof/statement/record-mem
 import { SEARCH_DAYS_MAX } from '../limits.ts'
 
 /*
- * Walks along indexes that find candidates among records with their own entry (migrations/0004-records.sql,
- * 0005-gated-records.sql).
+ * A walk reads an index in chain order and finds candidates: records that may match. The walks in this file find
+ * records with their own entry (migrations/0004-records.sql, 0005-gated-records.sql).
  *
- * Each walk is in chain order. All SQL text is in this file. Values of a caller are only bound as parameters.
+ * All SQL text is in this file. A caller's values are passed only as bound parameters.
  */
 
 /** Filters of a search. A record must match all of them. */
@@ -21,8 +21,8 @@ export type RecordFilters = { readonly [Name in SearchedName]?: string } & {
   /** Principal of a gated record: the actor that created it, or the agent for which that actor acted. */
   readonly principal?: Uuid
   /**
-   * Matches if the agent is the actor, the agent for which the actor acts, or the performer. Used for keys that may
-   * only see records of their own agent.
+   * Finds records of which the agent is the actor, the agent for which the actor acts, or the performer. Used for keys
+   * that may only see records of their own agent.
    */
   readonly ownAgent?: Uuid
   readonly occurred?: TimeRange
@@ -31,39 +31,44 @@ export type RecordFilters = { readonly [Name in SearchedName]?: string } & {
   readonly state?: string
 }
 
-/** Times from `fromMs` to before `beforeMs`, in milliseconds; null: no bound. At most one of them is null. */
+/**
+ * A range of times in ms: from `fromMs` up to, but not including, `beforeMs`. null means that the range has no bound on
+ * this side. At most one of the two is null.
+ */
 export type TimeRange = { readonly fromMs: number | null; readonly beforeMs: number | null }
 
 /** Binds a value and returns its placeholder. */
 export type Bind = (value: unknown, type: string) => string
 
-/** A walk over records `r` of ledger q.ledger_id. */
+/** The SQL of an index walk over records `r` of the ledger `q.ledger_id`. */
 export type Stream = {
-  /** List of days `v.day`, as SQL. The walk runs once for each day. */
+  /** SQL of the days `v.day`, and the number of these days. The index is read once for each day. */
   readonly days?: { readonly list: string; readonly count: number }
   /**
-   * From clause and condition. The index MUST skip rows that the condition excludes, because such rows are not
-   * counted against the limit of candidates.
+   * FROM clause with a WHERE condition. The index MUST skip the rows that the condition excludes, because Postgres does
+   * not count such rows against the limit of candidates.
    */
   readonly from: string
-  /** Condition that excludes candidates that another walk of the same filter finds. */
+  /** Condition that excludes candidates which another index walk of the same filter also finds. */
   readonly exclusion?: string
   readonly seq: string
-  /** Whether the index that the walk should use sorts nulls first. */
+  /** Whether the index that this SQL should use sorts nulls first. */
   readonly nullsFirst: boolean
 }
 
 type Filter<T> = {
   /**
-   * Returns the condition on a record `r`. The planner must not be able to turn it into a join, which would change a
-   * walk's order.
+   * Returns SQL of the condition on a record `r`. The planner must not be able to turn the condition into a join,
+   * because a join would change the order of the walk.
    */
   condition(value: T, bind: Bind): string
-  /** Returns walks that together reach every matching record exactly once. Absent if no index serves the filter. */
+  /**
+   * Returns index walks that together find every matching record exactly once. Absent if no index serves the filter.
+   */
   readonly streams?: (value: T, bind: Bind) => readonly Stream[]
 }
 
-/** Filters by exact text of members that have no column. Each such member has an index. */
+/** Filters that compare the exact text of a member without a column of its own. Each such member has an index. */
 const OF_OTHERS = mapSearched((name) => {
   const value = `r.other_members ->> '${name}'`
   return byColumn<string>(
@@ -71,7 +76,7 @@ const OF_OTHERS = mapSearched((name) => {
   )
 })
 
-/** All filters. The first one probably leaves the fewest records, the last one the most. */
+/** All filters, ordered by how many records they probably find, fewest first. */
 export const FILTERS: { readonly [Name in keyof RecordFilters]-?: Filter<NonNullable<RecordFilters[Name]>> } =
   {
     reference: {
@@ -120,10 +125,10 @@ export const FILTERS: { readonly [Name in keyof RecordFilters]-?: Filter<NonNull
         return [...walksOfMaker(own), { ...walkGated(`x.performer_id = ${own}`), exclusion }]
       },
     },
-    // No walks here: they are by day, and search-choice.ts must first find the days that exist.
+    // This filter has no `streams`. Its index is read by day, and search-choice.ts must first find the days that exist.
     occurred: { condition: (range, bind) => inRange('r.occurred_at', range, bind) },
-    // No walks here: times of recording are almost in chain order, so search-range.ts narrows every walk to a range
-    // of entries.
+    // This filter has no `streams`. Times of recording are almost in chain order, so search-range.ts limits every
+    // search to a range of entries.
     recorded: {
       condition: (range, bind) => `exists (select from tallystick.entries x
       where x.ledger_id = q.ledger_id and x.seq = r.first_seq and ${inRange('x.recorded_at', range, bind)}
@@ -147,7 +152,10 @@ const NOTARIZED = `not ${whereGated('true')}`
 
 const DAY = "date_trunc('day', r.occurred_at at time zone 'UTC')"
 
-/** Returns one walk for all days, which are passed as an array. Planning 31 separate walks would take 20 ms. */
+/**
+ * Returns one index walk for all days. The days are passed as an array, because planning 31 separate queries would take
+ * 20 ms.
+ */
 export function walkDays(days: readonly string[], bind: Bind): Stream {
   const list = `unnest(${bind(days, 'timestamp[]')}) v (day)`
   return {
@@ -157,8 +165,8 @@ export function walkDays(days: readonly string[], bind: Bind): Stream {
 }
 
 /**
- * SQL: the days with records of the ledger, in order, and at most one day more than a search walks. The query jumps
- * from one day to the next.
+ * Returns SQL of the days on which the ledger's records occurred, in order, at most SEARCH_DAYS_MAX + 1 days. The query
+ * jumps from one day to the next, so it does not read every record.
  */
 export function daysText(range: TimeRange, bind: Bind): string {
   const from = range.fromMs === null ? '' : `and ${DAY} >= date_trunc('day', ${bindTime(range.fromMs, bind)})`
@@ -181,7 +189,7 @@ function byColumn<T>(condition: Filter<T>['condition']): Filter<T> {
   return { condition, streams: (value, bind) => [walkRecords(condition(value, bind))] }
 }
 
-/** Makes a filter by a column of the gated record's row `x`. */
+/** Makes a filter with a condition on the row `x` of gated_records. */
 function byGated<T>(condition: Filter<T>['condition']): Filter<T> {
   return {
     condition: (value, bind) => whereGated(condition(value, bind)),
@@ -190,8 +198,8 @@ function byGated<T>(condition: Filter<T>['condition']): Filter<T> {
 }
 
 function whereGated(condition: string): string {
-  // Finds the row by primary key and then checks the condition. Otherwise a plan made on an empty table would use the
-  // condition's index and read all matching rows.
+  // Finds the row by primary key and then checks the condition. Without this order, a plan made while the table was
+  // empty would use the index of the condition and read all matching rows.
   return `exists (select from (
         select * from tallystick.gated_records n where n.ledger_id = q.ledger_id and n.record_id = r.record_id offset 0
       ) x where ${condition} offset 0)`
@@ -209,14 +217,14 @@ function walkGated(condition: string): Stream {
 }
 
 /**
- * Returns a walk over records that ended in `state`. If `state` is a state of open records, the walk is over all open
- * records, because no index contains a state that steps still change.
+ * Returns an index walk over records that ended in `state`. Records that have not ended are in no index by state,
+ * because later steps change their state. So if `state` is a state of open records, the walk finds all open records.
  */
 function walkState(state: string, bind: Bind): Stream {
   return walkGated(`x.ended_as collate "C" = ${bind(OPEN_STATES.includes(state) ? '' : state, 'text')}`)
 }
 
-/** Returns walks over records that the agent made, or that were made on its behalf. */
+/** Returns index walks over records that the agent made, or that were made on its behalf. */
 function walksOfMaker(agent: string): Stream[] {
   const inItsName = { ...walkRecords(`r.on_behalf_of = ${agent}`), exclusion: `r.actor_id <> ${agent}` }
   return [walkActor(agent), inItsName]
@@ -232,8 +240,8 @@ function walkRecords(condition: string): Stream {
 
 function walkActor(agent: string): Stream {
   return {
-    // Finds the record by its id, which is the subject of the record's first entry. Otherwise a plan made on an empty
-    // table would read all matching rows.
+    // Finds the record by its id, which is the subject of the record's first entry. Without this order, a plan made
+    // while the table was empty would read all matching rows.
     from: `tallystick.entries x cross join lateral (
         select * from tallystick.records c where c.ledger_id = q.ledger_id and c.record_id = x.subject_id offset 0
       ) r

@@ -6,7 +6,10 @@ import type { Searches, Sharing } from './searches.ts'
 
 /* SQL fragments that all search statements share. */
 
-/** Returns the days of a walk as SQL. A walk that is not by day gets a list of one value. */
+/**
+ * Returns SQL of the days of an index walk, and the number of these days. A walk that is not by day gets a list with
+ * one value.
+ */
 export function walksOf({ days }: Stream) {
   return days ?? { list: '(values (0)) v (day)', count: 1 }
 }
@@ -23,8 +26,8 @@ export function entriesOf(filters: RecordFilters) {
 }
 
 /**
- * SQL: restricts a stream to the range and to entries that may have records beyond `after`. `after` may be a position
- * within a batch.
+ * Returns SQL that restricts a walk to the range, and to entries that may have records beyond `after`. The position
+ * `after` may be within a batch.
  */
 export function within({ seq }: Stream, { order, after }: RecordSearch, { from, end }: SeqRange, bind: Bind) {
   const first = after && order === 'asc' ? Math.max(from, after.seq + 1) : from
@@ -38,8 +41,8 @@ export function orderOf({ seq, nullsFirst }: Stream, order: Order): string {
 }
 
 /**
- * Runs the SQL of `makeText` for ledger `q.ledger_id`. If concurrent callers have the same text, they share a
- * statement, and each caller's values are a row of `q`.
+ * Runs the SQL that `makeText` returns for the ledger `q.ledger_id`. Concurrent callers with the same text may share
+ * one statement. Each row of `q` then has the values of one caller.
  */
 export function runShared<Row extends pg.QueryResultRow>(
   searches: Searches,
@@ -51,7 +54,7 @@ export function runShared<Row extends pg.QueryResultRow>(
   const types = ['uuid']
   const page = makeText((value, type) => {
     const isList = type.endsWith('[]')
-    // A list within a list is sent as text, because unnest flattens arrays of arrays.
+    // A value that is a list is sent as one text, because unnest would flatten an array of arrays.
     values.push(isList ? listText(value as readonly (string | Buffer)[]) : value)
     types.push(isList ? 'text' : type)
     return isList ? `q.v${values.length}::${type}` : `q.v${values.length}`
@@ -67,10 +70,11 @@ function listText(list: readonly (string | Buffer)[]): string {
 }
 
 /**
- * Returns how a search's statement may be used.
+ * Returns whether the statement of a search is prepared, and whether it is shared.
  *
- * Searches by at most one filter are prepared: they have few texts, and planning takes longer than the rest. They are
- * also shared if all their candidates match, because then no search delays the others by more than a page.
+ * A search with at most one filter is prepared: there are few different texts of such searches, and planning takes
+ * longer than everything else. The statement is also shared if the index finds only matching records. In that case no
+ * search delays the others by more than one page.
  */
 function sharingOf(filters: RecordFilters): Sharing {
   const [first, second] = entriesOf(filters)

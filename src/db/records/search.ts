@@ -1,7 +1,8 @@
 import type { RecordFilters } from './search-streams.ts'
 
 /**
- * A record's position in the chain: seq of its first entry, and its index in that entry's batch (0 without a batch).
+ * The position of a record in the chain: the seq of the record's first entry, and the record's index in that entry's
+ * batch. `index` is 0 for a record that is not in a batch.
  */
 export type RecordPosition = { readonly seq: number; readonly index: number }
 
@@ -13,19 +14,19 @@ export type Order = 'asc' | 'desc'
 export type RecordSearch = {
   readonly filters: RecordFilters
   readonly order: Order
-  /** Finds only records beyond this position; null: all records. */
+  /** The search finds only records beyond this position. null if the search finds all records. */
   readonly after: RecordPosition | null
   readonly limit: number
   /**
-   * Limit for tests. The default is SEARCH_CANDIDATES_MAX for candidates, and SEARCH_ENTRIES_SKIPPED_MAX for skipped
-   * entries.
+   * Limit that only tests set. The default is SEARCH_CANDIDATES_MAX for candidates and SEARCH_ENTRIES_SKIPPED_MAX for
+   * skipped entries.
    */
   readonly candidatesMax?: number
-  /** Limit for tests. The default is SEARCH_CHUNKS_MAX. */
+  /** Limit that only tests set. The default is SEARCH_CHUNKS_MAX. */
   readonly chunksMax?: number
 }
 
-/** A range of entries, from `from` to before `end`. */
+/** A range of entries, from `from` up to, but not including, `end`. */
 export type SeqRange = { readonly from: number; readonly end: number }
 
 export function isBeyond(a: RecordPosition, b: RecordPosition, order: Order): boolean {
@@ -33,7 +34,7 @@ export function isBeyond(a: RecordPosition, b: RecordPosition, order: Order): bo
   return order === 'asc' ? difference > 0 : difference < 0
 }
 
-/** Returns the position that comes first in search order. null means the end, which comes last. */
+/** Returns the position that comes first in search order. null stands for the end of the search, which comes last. */
 export function earlierOf(
   a: RecordPosition | null,
   b: RecordPosition | null,

@@ -13,18 +13,18 @@ import { type ChunkKey, readChunks } from './read-chunk-keys.ts'
 import type { BatchRow } from './read-records.ts'
 
 /**
- * How a statement text is used.
+ * How a statement with a given text may be used.
  *
- * - `none`: the text may never recur, so it is not prepared.
- * - `prepared`: the text is one of few, so it is prepared.
- * - `shared`: the text is prepared, and one statement may serve several pages.
+ * - `none`: the statement is not prepared, because its text may never recur.
+ * - `prepared`: the statement is prepared, because there are few texts of this kind.
+ * - `shared`: the statement is prepared, and one run of the statement may serve several pages.
  */
 export type Sharing = 'none' | 'prepared' | 'shared'
 
 type PageRequest = {
   /**
-   * SQL whose parameters are lists with one value for each page. Column `ix` of a row is the number of the row's
-   * page, from 1.
+   * SQL text. Each parameter is a list with one value for each page. The column `ix` of a row is the number of the page
+   * that the row belongs to, counted from 1.
    */
   readonly text: string
   readonly values: readonly unknown[]
@@ -37,15 +37,15 @@ type Page = Pick<PageRequest, 'values' | 'rowsMax'>
 type Text = { readonly name: string; readonly pages: Coalescer<Page, Row[]> }
 
 /**
- * Runs statements of searches on a search pool (pools.ts).
+ * Runs the statements of searches on a search pool (pools.ts).
  *
- * Pages share a statement if they are requested while other statements are running. This saves time, because starting
- * the plan of a ten-record page takes Postgres as long as the rest, and each round trip costs the server a system
- * call and a wake-up.
+ * Pages that are requested while other statements run share one statement. This saves time: for a page of ten records,
+ * Postgres needs as long to start the plan as for everything else. Each round trip also costs the server a system call
+ * and a wake-up.
  */
 export class Searches {
   readonly pool: Db
-  /** Prepared statements by text. There are few texts (search-text.ts). */
+  /** Maps the text of a prepared statement to the statement. There are few texts (search-text.ts). */
   readonly #texts = new Map<string, Text>()
 
   readonly #chunks: Coalescer<ChunkKey, BatchRow | null>
@@ -71,8 +71,9 @@ export class Searches {
   }
 
   /**
-   * Reads the first of the chunks, up to `bytesMax` bytes of content but at least one chunk; null: the chunk does not
-   * exist. Most pages need a single chunk, and these pages share a statement.
+   * Reads chunks from the start of the list, until `bytesMax` bytes of content are reached. Always reads at least one
+   * chunk. The result has null for a chunk that does not exist. Most pages need a single chunk, and such pages share a
+   * statement.
    */
   async readChunks(
     ledgerId: Uuid,

@@ -4,14 +4,14 @@ import { recordIdAt } from '../../proof/statement/batch-ids.ts'
 import { CHUNK_RECORDS } from '../chunks/chunk-content.ts'
 import { chunkKey } from '../chunks/chunk-keys.ts'
 
-/** A record of a data subject. `index` is the record's index in its batch; 0 for a record with its own entry. */
+/** A record about a data subject. `index` is the record's index in its batch, or 0 for a record with its own entry. */
 export type SubjectRecord = { readonly recordId: Uuid; readonly seq: number; readonly index: number }
 
 type SubjectPosition = Pick<SubjectRecord, 'seq' | 'index'>
 
 /**
- * Lists the records with this label, in chain order, after position `after`. An erased record is listed until the
- * worker has removed its label.
+ * Lists the records with this label that come after position `after`, in chain order. An erased record is listed until
+ * the worker has removed its label.
  */
 export async function listSubjectRecords(
   pool: pg.Pool,

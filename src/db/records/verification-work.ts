@@ -14,11 +14,11 @@ import type { QueueName } from '../jobs/queues.ts'
 import { COMPLETION_CLAIMERS_MAX } from '../limits.ts'
 import type { GatedRecordKey } from './gated-cases.ts'
 
-/* Finds completions that wait for the worker. The table waiting_completions contains exactly these. */
+/* Finds completions that wait for the worker. The table waiting_completions contains only such completions. */
 
 /**
- * Job id that no pg-boss job has. Completions whose ledger is closed or has an open fault get this id, so that polls
- * skip them.
+ * A job id that pg-boss never assigns. If a ledger is closed or has an open fault, its completions get this id. Polls
+ * then skip these completions.
  */
 const PUT_ASIDE_JOB = '00000000-0000-0000-0000-000000000000'
 
@@ -27,19 +27,19 @@ const QUEUE: QueueName = 'verify-completion'
 /** A ledger with completions that have no job. */
 export type WaitingLedger = {
   readonly ledgerId: Uuid
-  /** Seq of the newest entry of the completion that has waited longest. */
+  /** Seq of the newest entry of the record whose completion has waited longest. */
   readonly firstSeq: number
   readonly verifiedSize: number
-  /** True if the ledger takes no entries, or has an open fault. */
+  /** True if the ledger accepts no entries or has an open fault. */
   readonly isBlocked: boolean
 }
 
 /**
- * Lists the ledgers that have completions without a job. Ledgers of another database are left out. Called
- * continuously, without a transaction.
+ * Lists the ledgers that have completions without a job. Ledgers that are in another database are left out. This
+ * function is called all the time, outside of transactions.
  *
- * Each step from one ledger to the next is one access to the index waiting_completions_free, even if many completions
- * wait in between.
+ * Each step from one ledger to the next is one access to the index waiting_completions_free, no matter how many
+ * completions the ledger has.
  */
 export async function listWaitingLedgers(db: Db, cursorMac: CursorMac): Promise<WaitingLedger[]> {
   const { rows } = await db.query<
@@ -73,14 +73,14 @@ export async function listWaitingLedgers(db: Db, cursorMac: CursorMac): Promise<
 }
 
 /**
- * Whether the worker can take the ledger's oldest completion now: to verify it, or, if the ledger is blocked, to put
- * it aside.
+ * Returns true if the worker can handle the ledger's oldest completion now. The worker verifies the completion, or puts
+ * it aside if the ledger is blocked.
  */
 export function isReady({ firstSeq, verifiedSize, isBlocked }: WaitingLedger): boolean {
   return isBlocked || firstSeq < verifiedSize
 }
 
-/** Counts the jobs that could start now, up to `most`. Jobs that wait for a retry do not count. */
+/** Counts the jobs that could start now. Counts no further than `most`. Jobs that wait for a retry do not count. */
 export async function countReadyJobs(client: pg.ClientBase, most: number): Promise<number> {
   const { rows } = await client.query<{ ready: number }>({
     name: 'count_ready_jobs',
@@ -93,14 +93,14 @@ export async function countReadyJobs(client: pg.ClientBase, most: number): Promi
   return rows[0]!.ready
 }
 
-/** A completion without a job. `isBlocked` has the meaning of WaitingLedger. */
+/** A completion without a job. `isBlocked` means the same as in WaitingLedger. */
 type WaitingCompletion = GatedRecordKey & { readonly isBlocked: boolean }
 
 /**
- * Locks each ledger's oldest waiting completions below its verified size. All ledgers get equal shares, so that a
- * flood delays only its own ledger.
+ * Locks the oldest waiting completions of each ledger. In a ledger that is not blocked, only completions below the
+ * verified size are locked. All ledgers get equal shares, so that a flood in one ledger does not delay other ledgers.
  *
- * Other workers skip locked rows until the transaction ends.
+ * Other workers skip the locked rows until the transaction ends.
  */
 export async function lockWaitingCompletions(
   client: pg.ClientBase,
@@ -123,8 +123,9 @@ export async function lockWaitingCompletions(
 }
 
 /**
- * SQL: for each ledger the seq up to which completions are taken (`until`), and their number per ledger (`rows`). A
- * blocked ledger has no limit of seq, because all its completions are put aside.
+ * SQL of two tables. `ledgers.until`: only completions with a smaller seq are taken from the ledger. `share.rows`:
+ * number of completions taken from each ledger. For a blocked ledger `until` has no limit, because all its completions
+ * are put aside.
  */
 const WAITING_SHARES = `with ledgers as materialized (
     select l.ledger_id, l.is_blocked, case when l.is_blocked then 9223372036854775807 else l.verified_size end as until
@@ -148,12 +149,12 @@ function toName({ ledgerId, recordId }: NameColumns): GatedRecordKey {
 }
 
 /**
- * Claims completions as lockWaitingCompletions does, but with advisory locks instead of row locks. Row locks would
- * block append_entries, which changes the rows in another transaction.
+ * Claims completions as lockWaitingCompletions does, but with advisory locks. Row locks would block append_entries,
+ * which changes the same rows in another transaction.
  *
- * A claim lasts until this transaction ends. Claims only avoid double work: even if two workers verify one
- * completion, the chain accepts only one result. If a worker sends nothing for `claimMsMax`, for example because its
- * machine is gone, the worker loses its claims.
+ * A claim lasts until this transaction ends. Claims only avoid double work: if two workers verify the same completion,
+ * the chain accepts only one result. If a worker sends nothing for `claimMsMax`, for example because its machine has
+ * failed, the worker loses its claims.
  */
 export async function claimWaitingCompletions(
   client: pg.ClientBase,
@@ -180,8 +181,8 @@ export async function claimWaitingCompletions(
 }
 
 /**
- * Stores the job of each completion. Ledgers that were moved or are being moved to another database are skipped,
- * because their rows must stay as copied.
+ * Stores the job of each completion. Skips ledgers that were moved to another database, or that are being moved,
+ * because their rows must not change after they were copied.
  */
 export async function setVerificationJobs(
   db: Db,
@@ -209,12 +210,12 @@ export function putAsideCompletions(db: Db, names: readonly GatedRecordKey[]): P
 }
 
 /**
- * Frees completions whose job is lost, and completions that were put aside in ledgers that are no longer blocked.
- * Returns the number of freed completions, at most `limit`.
+ * Removes the job id from completions whose job is lost, and from completions that were put aside in ledgers that are
+ * no longer blocked. Changes at most `limit` completions and returns their number.
  *
- * A job is lost if it was deleted, ended without its completion, or has run for longer than `jobMsMax`. A completion
- * stays with its dead-letter job. It also stays with a job that an operator has retried, which is a new job with the
- * old one as its root.
+ * A job is lost if it was deleted, ended without handling its completion, or has run for longer than `jobMsMax`. A dead
+ * letter is not lost, and its completion keeps the job id, because an operator may retry the job. The retry has a job
+ * id of its own, but the completion keeps the old id.
  */
 export async function releaseLostCompletions(
   db: Db,
@@ -222,7 +223,7 @@ export async function releaseLostCompletions(
 ): Promise<number> {
   const { rowCount } = await db.query({
     name: 'release_lost_completions',
-    // Each look-up uses its own index, whatever the planner's statistics are. Finished jobs are found too, because
+    // Each subquery uses its own index, whatever statistics the planner has. Finished jobs are found too, because
     // pg-boss stores them for minutes.
     text: `update tallystick.waiting_completions u set verification_job = null
       from (

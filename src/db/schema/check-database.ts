@@ -13,12 +13,12 @@ type StartLog = {
 }
 
 /**
- * Checks that the process can connect, that each connection is a Postgres session of its own, and that the schema
- * fits this code. Throws otherwise, and the message says what to do.
+ * Checks that the process can connect, that each connection is a Postgres session of its own, and that the schema fits
+ * this code. Throws if a check fails. The error message says what to do.
  *
- * Runs first, with the process's own login. Connections opened before the keys are read may be unproven, because
- * there was no schema, or because Postgres knows the other of two master keys. The deployment's keys show which
- * master key is in use. After reading them the caller MUST renew these connections.
+ * This check runs before all others, with the process's own login. The process has not read the deployment's keys yet.
+ * So a connection opened now may lack a valid proof that this process knows the master key. After reading the keys, the
+ * caller MUST renew these connections.
  */
 export async function checkDatabase(
   database: Database,
@@ -41,10 +41,10 @@ export async function checkDatabase(
 }
 
 /**
- * Repeats `check` until it passes or `waitMs` have passed.
+ * Calls `check` again and again until it passes or `waitMs` have passed.
  *
- * In a cluster everything starts at once. So the database may not be there yet, or `migrate` may not have created the
- * schema and the logins.
+ * In a cluster everything starts at the same time. So the database may not be reachable yet, or `migrate` may not have
+ * created the schema and the logins yet.
  */
 export async function untilMigrated<T>(check: () => Promise<T>, log: StartLog, waitMs: number): Promise<T> {
   const giveUpAt = performance.now() + waitMs
@@ -69,7 +69,7 @@ async function refusePooler(pool: pg.Pool, database: Database): Promise<Pooler> 
   }
 }
 
-/** Whether waiting may help. It does not help if the schema is newer than this code. */
+/** Returns true if the check may succeed later. Returns false, for example, if the schema is newer than this code. */
 function isWorthWaiting(error: Error): boolean {
   return error instanceof SchemaBehindError || isUnavailable(error)
 }

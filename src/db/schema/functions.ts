@@ -5,18 +5,18 @@ import type pg from 'pg'
 const FUNCTIONS_DIR = new URL('../../../migrations/functions/', import.meta.url)
 
 /**
- * Version number of the row of schema_migrations that has the digest of all functions. It is free, because migrations
- * are numbered from 1.
+ * Version of the row in schema_migrations that stores the digest of all functions. No migration has this version,
+ * because migrations are numbered from 1.
  */
 export const FUNCTIONS_VERSION = 0
 
 /**
- * Replaces all functions by their text in migrations/functions. Functions that somebody dropped or changed are
- * restored. Returns whether anything changed.
+ * Replaces all functions with their text in migrations/functions. Functions that somebody dropped or changed are
+ * restored. Returns true if anything changed.
  *
- * Functions must exist before the first migration, because its triggers call them. So Postgres checks their bodies
- * only when they run, and the grants (grants.ts) follow in the same transaction. The comment above a function becomes
- * its `comment on`.
+ * Functions must exist before the first migration, because triggers of that migration call them. At that time the
+ * tables do not exist, so Postgres checks the function bodies only when they run. The grants (grants.ts) follow in the
+ * same transaction. The comment above each function is stored in Postgres as the function's comment.
  */
 export async function applyFunctions(client: pg.ClientBase): Promise<boolean> {
   const files = readFunctionFiles()
@@ -26,8 +26,8 @@ export async function applyFunctions(client: pg.ClientBase): Promise<boolean> {
     [FUNCTIONS_VERSION, sha256],
   )
   const before = await describeFunctions(client)
-  // These settings are set back below, because the migrations of this transaction must not depend on whether a
-  // function has changed.
+  // Two settings are changed for the functions, and set back below. The migrations of this transaction must not depend
+  // on whether a function has changed.
   const { rows } = await client.query<{ path: string; check: string }>(
     `select current_setting('search_path') as path, current_setting('check_function_bodies') as check`,
   )

@@ -10,8 +10,9 @@ const OUR_SCHEMAS = ['tallystick', JOBS_SCHEMA]
  * Grants the two logins their privileges (migrations/grants.sql). Revokes all privileges of PUBLIC and of former
  * logins. Returns the former logins.
  *
- * So a copy of another deployment's database is open only to its own logins. Runs as the owner, after the migrations.
- * Throws if a former login has a session in this database, because then another deployment still uses the database.
+ * So if the database is a copy of another deployment's database, only the new deployment's logins can use it. Must be
+ * called with the login of the database's owner, after the migrations. Throws if a former login has a session in this
+ * database, because then another deployment still uses the database.
  */
 export async function applyGrants(client: pg.ClientBase, logins: LoginNames): Promise<string[]> {
   const { api, worker } = await findLogins(client)
@@ -58,11 +59,11 @@ async function revokeAll(client: pg.ClientBase, login: string): Promise<void> {
 }
 
 /**
- * Throws unless our schemas are missing, or `migrate` has made them as this login or as a role of which this login is
- * a member.
+ * Throws if one of our schemas exists but was not made by `migrate`, or if `migrate` made it with another login. A role
+ * of which this login is a member is allowed too.
  *
- * The check is needed because our logins get privileges on the content of the schemas, and triggers there run as this
- * login. Runs as the owner, before anything is created.
+ * The check is needed because our logins get privileges on everything in the schemas, and triggers in the schemas run
+ * as this login. Must be called with the login of the database's owner, before anything is created.
  */
 export async function refuseForeignSchemas(client: pg.ClientBase): Promise<void> {
   await refuseOtherOwner(client)
@@ -83,8 +84,8 @@ export async function refuseForeignSchemas(client: pg.ClientBase): Promise<void>
 }
 
 /**
- * Throws if another role owns the schema or its table `schema_migrations`. Such a schema may be a restored one, or an
- * imitation.
+ * Throws if another role owns the schema or its table `schema_migrations`. Such a schema may come from a backup, or may
+ * be an attacker's imitation.
  */
 async function refuseOtherOwner(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ owner: string; me: string }>(

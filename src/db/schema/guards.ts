@@ -3,11 +3,11 @@ import { makeFollowingRows } from '../chain/mend-head.ts'
 import { describeGuards, refusalOf } from '../connect/session.ts'
 
 /**
- * Stores the schema's triggers in the table `guards`, turns on those that are off, and makes the rows that they
- * missed. Returns how many were off.
+ * Stores the schema's triggers in the table `guards`, and turns on all triggers that are off. Creates the rows that
+ * these triggers would have created while they were off. Returns the number of triggers that were off.
  *
- * Runs as the owner, in the transaction of `migrate`. Throws if a trigger is missing, or if the owner may not turn it
- * on.
+ * Must be called with the login of the database's owner, in the transaction of `migrate`. Throws if a trigger is
+ * missing, or if the owner may not turn a trigger on.
  */
 export async function turnOnGuards(client: pg.ClientBase): Promise<number> {
   await client.query(`

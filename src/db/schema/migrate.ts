@@ -30,7 +30,7 @@ type Migration = {
   readonly sql: string
   readonly sha256: string
   /**
-   * Version of the oldest migration whose code still works with this schema; null: only code that knows this
+   * Version of the oldest migration whose code still works with this schema. null if only code that knows this
    * migration works with it.
    */
   readonly servesFrom: number | null
@@ -42,12 +42,14 @@ const MIGRATIONS_DIR = new URL('../../../migrations/', import.meta.url)
 const MIGRATION_LOCK = 7_411_957
 
 /**
- * Upgrades the database to this version of the code, as its owner: logins, schema, the deployment's first keys, then
- * the job queues. Returns the names of the applied migrations, and `functions` if a function changed.
+ * Upgrades the database to this version of the code, as the database's owner. Creates the logins, then the schema, then
+ * the deployment's first keys, then the job queues. Returns the names of the applied migrations, and `functions` if a
+ * function changed.
  *
- * Runs in one transaction under a lock, so several processes may call it at once. A failure leaves nothing behind
- * except perhaps unfinished queues, which the next call completes. Privileges are granted again each time. `notify`
- * gets a line for each change that the operator must know about.
+ * All changes except the job queues are made in one transaction under a lock, so several processes may call this
+ * function at once. After a failure the database is unchanged, but queues may be incomplete. The next call completes
+ * them. Privileges are granted again at each call. `notify` is called with a line of text for each change that the
+ * operator must know about.
  */
 export async function migrate(options: {
   ownerUrl: DatabaseOrUrl
@@ -88,12 +90,14 @@ export async function migrate(options: {
   })
 }
 
-/** Takes a lock until the end of the transaction, for migrations and other exclusive work of the owner. */
+/**
+ * Takes a lock until the end of the transaction, for migrations and for other work that no other process may do at the
+ * same time.
+ */
 export async function lockMigrations(client: pg.ClientBase): Promise<void> {
   await client.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
 }
 
-/** Lists all migrations of this version of the code, in order. */
 export function listMigrations(): Migration[] {
   return readdirSync(MIGRATIONS_DIR)
     .filter((name) => /^\d{4}-.+\.sql$/.test(name))
@@ -117,10 +121,11 @@ function parseServes(sql: string): number | null {
 }
 
 /**
- * Throws unless the schema is the one of this code, or a newer one that also serves this code. The message says what
- * to do.
+ * Checks that this code works with the schema: it has the version of this code, or a newer version that this code also
+ * works with. Throws otherwise. The error message says what to do.
  *
- * A newer schema is normal during a rollout: the previous version keeps running and may have to start again.
+ * A newer schema is normal during a rollout: processes of the previous version keep running, and may have to start
+ * again.
  */
 export async function checkSchema(db: Db): Promise<void> {
   const exists = await db.query("select to_regclass('tallystick.schema_migrations') is not null as migrated")
@@ -135,9 +140,10 @@ export async function checkSchema(db: Db): Promise<void> {
 }
 
 /**
- * Reads one row of a migrated database. Returns null, or the error, also after `timeoutMs`. Never throws.
+ * Reads one row of a migrated database. Returns null on success. Returns the error if the read fails or takes longer
+ * than `timeoutMs`. Never throws.
  *
- * After a timeout the pool's other connections stay open, because renewing them all would add load to a slow
+ * After a timeout the pool's other connections stay open, because renewing all of them would add load to a slow
  * database.
  */
 export async function probeRead(pool: pg.Pool, timeoutMs: number): Promise<Error | null> {
@@ -158,7 +164,10 @@ export async function probeRead(pool: pg.Pool, timeoutMs: number): Promise<Error
   }
 }
 
-/** Applies functions and migrations that are not applied yet. `former`: logins that have lost their privileges. */
+/**
+ * Applies the functions and migrations that are not applied yet. Returns, as `former`, the logins that have lost their
+ * privileges.
+ */
 async function applyPending(
   client: pg.ClientBase,
   logins: LoginNames,
@@ -191,8 +200,9 @@ async function applyPending(
 }
 
 /**
- * Throws the error, explained if it is a lock timeout. The migration must not wait longer, because all later users of
- * the table, also appends, wait behind it, and an audit of a large ledger reads for an hour.
+ * Throws the error. A lock timeout gets an explanation. The migration must not wait longer for a lock: while it waits,
+ * everything else that uses the table waits too, also appends. The lock may stay taken for long, because an audit of a
+ * large ledger reads for an hour.
  */
 function throwExplained(error: Error & { code?: string }, { name }: Migration): never {
   if (error.code !== '55P03') throw error
@@ -223,7 +233,7 @@ async function readServes(db: Db): Promise<Map<number, number>> {
 }
 
 /**
- * Throws if the schema is newer and does not serve this code, or if a migration was edited after it was applied. In
+ * Throws if the schema is newer and does not work with this code, or if a migration was edited after it was applied. In
  * both cases this is the wrong version of the code.
  */
 async function refuseUnknown(db: Db, applied: Map<number, string>, known: Migration[]): Promise<void> {

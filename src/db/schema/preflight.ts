@@ -7,8 +7,7 @@ import { PREFLIGHT_ANSWER_TIMEOUT_MS, PREFLIGHT_STATEMENT_TIMEOUT_MS } from '../
 /* Queries of `tallystick preflight`. Any login may run them, and no query writes to a table. */
 
 /**
- * Opens a connection with session settings. The pools have such settings too, so a pooler treats this connection in
- * the same way.
+ * Opens a connection with session settings, as servers and workers do. So a pooler treats this connection like theirs.
  */
 export function openPreflightClient(database: DatabaseOrUrl): Promise<pg.Client> {
   return openClient(database, {
@@ -22,16 +21,20 @@ export async function roundTrip(client: pg.ClientBase): Promise<void> {
   await client.query('select 1')
 }
 
-/** Size of an entry's envelope. With it a commit writes about as much log as the commit of one record. */
+/**
+ * Size of the message in bytes, which is about the size of an entry's envelope. So the commit of the message writes
+ * about as much log as the commit of one record.
+ */
 const MESSAGE_BYTES = 600
 
 /**
- * Commits a transaction that writes no table, only a message in the log that nobody reads.
+ * Commits a transaction that writes to no table. It only writes a message to the log, which nobody reads.
  *
- * With `flushed`, the commit waits as the login's settings demand. Otherwise it waits for no flush and no standby.
+ * With `flushed`, the commit waits as the login's settings require. Otherwise it waits neither for a flush nor for a
+ * standby.
  *
- * It is one statement with a transaction-local setting. A `set` before it would be unsafe: a pooler could hand the
- * session to another client, which would then not wait for a flush either.
+ * The setting is part of the same statement and ends with the transaction. A separate `set` would be unsafe: a pooler
+ * could give the session to another client, whose commits would then not wait for a flush either.
  */
 export async function commitMessage(client: pg.ClientBase, flushed: boolean): Promise<void> {
   await client.query(
@@ -48,7 +51,7 @@ export type ServerFacts = {
   readonly login: string
   readonly database: string
   readonly inRecovery: boolean
-  /** Values by name, as `show` prints them. Settings that this login may not read are missing. */
+  /** Maps the name of a setting to its value as `show` prints it. Settings that this login may not read are missing. */
   readonly settings: Readonly<Record<string, string>>
   readonly maxWalBytes: number
   readonly sharedBuffersBytes: number
@@ -72,7 +75,10 @@ export async function readServerFacts(
   return rows[0]!
 }
 
-/** Returns the result of the SQL function; null: the schema does not exist, or this login may not call the function. */
+/**
+ * Returns the guards that are missing, from the SQL function missing_guards. Returns null if the schema does not exist,
+ * or if this login may not call the function.
+ */
 export async function readMissingGuards(client: pg.ClientBase): Promise<readonly string[] | null> {
   try {
     const { rows } = await client.query<{ missing: string[] }>(
@@ -85,7 +91,7 @@ export async function readMissingGuards(client: pg.ClientBase): Promise<readonly
   }
 }
 
-/** Returns the cluster's identifier, which is also in its control file; null: this login may not read it. */
+/** Returns the system identifier of the Postgres cluster. Returns null if this login may not read the identifier. */
 export async function findSystemIdentifier(client: pg.ClientBase): Promise<bigint | null> {
   const { rows } = await client.query<{ id: string | null }>(
     `select case when has_function_privilege('pg_control_system()', 'execute')
@@ -94,7 +100,10 @@ export async function findSystemIdentifier(client: pg.ClientBase): Promise<bigin
   return rows[0]!.id === null ? null : BigInt(rows[0]!.id!)
 }
 
-/** Returns the logins of servers and workers. Before the first migration these are the default logins. */
+/**
+ * Returns the names of the two logins, for servers and for workers. Before the first migration these are the default
+ * logins.
+ */
 async function readLoginNames(client: pg.ClientBase): Promise<LoginNames> {
   const { api, worker } = await findLogins(client)
   return { api: api[0] ?? DEFAULT_LOGINS.api, worker: worker[0] ?? DEFAULT_LOGINS.worker }
@@ -123,18 +132,18 @@ export async function listLoginSettings(
   return rows
 }
 
-/** Connection limits and counts. A limit of -1 means that there is no limit. */
+/** Limits and counts of connections. A limit of -1 means that there is no limit. */
 export type ConnectionFacts = {
   readonly max: number
   readonly reserved: number
-  /** Connections to all databases of the server. */
+  /** Number of connections to all databases of the Postgres server. */
   readonly inUse: number
   readonly databaseMax: number
   readonly databaseInUse: number
-  /** Connections of running servers and workers of this database. */
+  /** Number of connections that running servers and workers have to this database. */
   readonly ours: number
   readonly names: LoginNames
-  /** The connected login, and the logins of servers and workers if they exist. */
+  /** The login of this connection, and the logins of servers and workers if they exist. */
   readonly logins: readonly {
     readonly login: string
     readonly max: number
@@ -163,11 +172,11 @@ export async function readConnectionFacts(client: pg.ClientBase): Promise<Connec
   return { ...rows[0]!, names }
 }
 
-/** The server at TALLYSTICK_REPLICA_URL. */
+/** Facts about the Postgres server at TALLYSTICK_REPLICA_URL. */
 export type ReplicaFacts = {
   readonly isStandby: boolean
   readonly isPaused: boolean
-  /** Identifier of the server's cluster; null: this login may not read it. */
+  /** System identifier of the replica's cluster. null if this login may not read it. */
   readonly system: bigint | null
   /** `denied`: this login may not read ledgers. `none`: the database has no ledgers. */
   readonly ledgers: 'readable' | 'denied' | 'none'
@@ -193,7 +202,7 @@ async function readLedgers(client: pg.ClientBase): Promise<ReplicaFacts['ledgers
   }
 }
 
-/** Returns the end of the primary's flushed log in bytes. Standbys get the log up to there. */
+/** Returns how many bytes of log the primary has written and flushed. Standbys receive only flushed log. */
 export async function readFlushedLog(client: pg.ClientBase): Promise<number> {
   const { rows } = await client.query<{ bytes: number }>(
     "select pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0') as bytes",
@@ -201,7 +210,7 @@ export async function readFlushedLog(client: pg.ClientBase): Promise<number> {
   return rows[0]!.bytes
 }
 
-/** Returns the end of the log that a standby has replayed, in bytes; null: the end is unknown. */
+/** Returns how many bytes of log a standby has replayed. Returns null if the number is unknown. */
 export async function readReplayedLog(client: pg.ClientBase): Promise<number | null> {
   const { rows } = await client.query<{ bytes: number | null }>(
     "select pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0') as bytes",

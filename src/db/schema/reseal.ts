@@ -4,7 +4,10 @@ import type { listAuditCursors } from '../audit/audit-cursors.ts'
 import type { ArchiveKeyPosition, ArchiveKeyRow } from '../chain/archives.ts'
 import { bytea, encodeColumn, uuid } from '../connect/binary-array.ts'
 
-/* Lists and replaces, in pages, all data that depends on the master key. Runs as the owner. */
+/*
+ * Lists all data that depends on the master key, and replaces it, in pages. All functions of this file need the login
+ * of the database's owner.
+ */
 
 type SealedServerKey = {
   readonly use: 'envelope' | 'note'
@@ -29,8 +32,8 @@ export async function replaceSealedServerKey(
 }
 
 /**
- * A row as it was read, and its new value. The value is replaced only if the row is unchanged, because a secret may
- * expire or be replaced meanwhile.
+ * A row as it was read, and its new value. The value is replaced only if the row is still unchanged, because a secret
+ * may have expired or been replaced since it was read.
  */
 export type Replaced<Row> = { readonly row: Row; readonly replacement: Buffer }
 
@@ -55,7 +58,7 @@ export async function listSealedWebhookSecrets(
   return rows
 }
 
-/** Returns the number of replaced secrets. */
+/** Replaces sealed secrets of webhooks. Returns the number of replaced secrets. */
 export async function replaceWebhookSecrets(
   client: pg.ClientBase,
   replaced: readonly Replaced<SealedWebhookSecret>[],
@@ -116,7 +119,7 @@ export async function listGrantedSecrets(
   }))
 }
 
-/** Returns the number of replaced MACs. */
+/** Replaces MACs of API keys. Returns the number of replaced MACs. */
 export async function replaceKeyMacs(
   client: pg.ClientBase,
   replaced: readonly Replaced<GrantedSecret>[],
@@ -138,8 +141,8 @@ export async function replaceKeyMacs(
 export type CursorRow = Awaited<ReturnType<typeof listAuditCursors>>[number]
 
 /**
- * Returns the number of replaced MACs. A cursor that has moved meanwhile is skipped, because the worker that moved it
- * knows both keys.
+ * Replaces MACs of cursors. Returns the number of replaced MACs. A cursor that has moved since it was read is skipped.
+ * The worker that moved the cursor knows both keys.
  */
 export async function replaceCursorMacs(
   client: pg.ClientBase,
@@ -159,8 +162,8 @@ export async function replaceCursorMacs(
 }
 
 /**
- * Replaces secrets that are unchanged since they were read. Others may have changed because a document was erased.
- * Returns the number of replaced secrets.
+ * Replaces the secrets that are unchanged since they were read. A secret may have changed because a document was
+ * erased. Returns the number of replaced secrets.
  */
 export async function replaceSealedArchiveKeys(
   client: pg.ClientBase,
@@ -180,7 +183,7 @@ export async function replaceSealedArchiveKeys(
   return rowCount ?? 0
 }
 
-/** Records when the key was replaced, and by which login. */
+/** Records that the master key was replaced: when, and by which login. */
 export async function insertMasterKeyChange(
   client: pg.ClientBase,
   change: {

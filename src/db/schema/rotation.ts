@@ -9,17 +9,17 @@ import { checkSchema, lockMigrations } from './migrate.ts'
 import { getNoteKeySecret, insertServerKey, type ServerKey } from './server-keys.ts'
 
 export type StartedRotation = {
-  /** Kids of the keys that sign until each ledger has moved to the new key, oldest first. */
+  /** Kids of the keys that still sign until every ledger has moved to the new key, oldest first. */
   readonly oldKids: readonly Uint8Array[]
   readonly newKid: Uint8Array
 }
 
 /**
- * Creates a new envelope key. Runs as the owner. New ledgers use the new key, and the worker moves the other ledgers
- * to it.
+ * Creates a new envelope key. New ledgers use the new key, and the worker moves the other ledgers to it. Must be called
+ * with the login of the database's owner.
  *
- * `compromisedAt` marks the present signing keys as compromised. Throws if an earlier rotation is unfinished, unless
- * `force` is set.
+ * `compromisedAt`: time from which on the current signing keys are marked as compromised. Throws if an earlier rotation
+ * is unfinished, unless `force` is set.
  */
 export async function startRotation(
   client: pg.ClientBase,
@@ -36,7 +36,7 @@ export async function startRotation(
     if (old.length > 1 && !options.force) {
       const kids = old.map(({ kid }) => Buffer.from(kid).toString('hex')).join(', ')
       throw new Error(
-        `an earlier rotation is not finished: the keys ${kids} are all in use. Wait for the worker, or use --force (docs/operate/key-rotation.md)`,
+        `an earlier rotation is not finished: the keys ${kids} are all in use. Wait for the worker, or use --force (docs/operate/secrets.md#the-envelope-key)`,
       )
     }
     if (options.compromisedAt) await markCompromised(client, options.compromisedAt)
@@ -89,7 +89,6 @@ export async function listLedgersToRotate(
   return rows.map((row) => ({ ledgerId: row.ledgerId, kid: row.kid }))
 }
 
-/** Counts all ledgers that must still move to the newest key. */
 export async function countLedgersToRotate(db: Db): Promise<number> {
   const { rows } = await db.query<{ count: number }>(
     `select count(*) as count from tallystick.chain_heads
@@ -100,7 +99,10 @@ export async function countLedgersToRotate(db: Db): Promise<number> {
   return rows[0]!.count
 }
 
-/** Retires keys that no ledger uses any more, once this is safe. Returns the number of retired keys. Worker only. */
+/**
+ * Retires keys that no ledger uses any more, once retiring them is safe. Returns the number of retired keys. Only the
+ * worker's login may call this.
+ */
 export async function retireEnvelopeKeys(db: Db): Promise<number> {
   const { rows } = await db.query<{ retired: number }>('select tallystick.retire_envelope_keys() as retired')
   return rows[0]!.retired

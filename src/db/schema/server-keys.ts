@@ -11,8 +11,8 @@ export type ServerKey = { readonly kid: Uint8Array; readonly key: PublicKey }
 type ServerKeySecret = ServerKey & { readonly seed: Uint8Array }
 
 /**
- * Creates the deployment's first envelope key and note key if they are missing. Throws if the existing keys are
- * sealed under another master key. Owner only.
+ * Creates the deployment's first envelope key and note key if they are missing. Throws if existing keys are sealed
+ * under another master key. Must be called with the login of the database's owner.
  */
 export async function ensureServerKeys(client: pg.ClientBase, masterKey: MasterKey): Promise<void> {
   for (const use of ['envelope', 'note'] as const) {
@@ -26,8 +26,8 @@ export async function ensureServerKeys(client: pg.ClientBase, masterKey: MasterK
 }
 
 /**
- * Creates a key. Its activation time is later than that of all other keys of its use, even if the clock was set back.
- * Owner only.
+ * Creates a key. The key's activation time is later than that of all other keys for the same use, even if the clock was
+ * set back. Must be called with the login of the database's owner.
  */
 export async function insertServerKey(
   client: pg.ClientBase,
@@ -77,8 +77,8 @@ export async function listServerKeySecrets(
 }
 
 /**
- * Returns the current note key, which signs checkpoints, with its opened secret. Throws if the master key is not the
- * deployment's, because the note key was sealed with that one.
+ * Returns the current note key, which signs checkpoints, with its opened secret. Throws if `masterKey` is not the
+ * deployment's master key.
  */
 export async function getNoteKeySecret(db: Db, masterKey: MasterKey): Promise<ServerKeySecret> {
   const keys = await listServerKeySecrets(db, masterKey, 'note')
@@ -86,8 +86,8 @@ export async function getNoteKeySecret(db: Db, masterKey: MasterKey): Promise<Se
 }
 
 /**
- * Returns the kid (lower-case hex) of the key that must sign the ledger's next entry; null: the ledger does not
- * exist.
+ * Returns the kid, in lower-case hex, of the key that must sign the ledger's next entry. Returns null if the ledger
+ * does not exist.
  */
 export async function findEnvelopeKid(db: pg.Pool, ledgerId: Uuid): Promise<string | null> {
   const { rows } = await db.query<{ kid: Buffer }>({

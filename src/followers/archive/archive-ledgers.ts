@@ -6,7 +6,7 @@ import { ARCHIVE_LEDGERS_PER_ROUND, ARCHIVE_ROUND_MS } from '../limits.ts'
 import { type SealDeps, sealPrefix } from './seal-prefix.ts'
 
 export type ArchiveDeps = SealDeps & {
-  /** A prefix is sealed when it has `entries` entries, or when its first entry is `seconds` old. */
+  /** A prefix of a ledger is sealed when the prefix has `entries` entries, or when its first entry is `seconds` old. */
   readonly policy: { readonly entries: number; readonly seconds: number }
   readonly stopping: AbortSignal
   /** Ledgers whose next prefix could not be archived. */
@@ -19,11 +19,11 @@ export type ArchiveDeps = SealDeps & {
 }
 
 /**
- * Archives the next prefix of each due ledger; it handles as many ledgers as the round's time allows. Returns whether
- * to call again at once.
+ * Archives the next prefix of each due ledger. Handles as many ledgers as the time of a round allows. Returns true if
+ * the caller should call again at once.
  *
- * A fault of a ledger is logged and does not stop the others. Throws ArchiveStoreError if the store fails, because
- * that affects all ledgers.
+ * A fault of a ledger is logged and does not stop the other ledgers. Throws ArchiveStoreError if the store fails,
+ * because then no ledger can be archived.
  */
 export async function archiveLedgers(deps: ArchiveDeps): Promise<boolean> {
   const due = await listDueArchives(deps.pool, { ...deps.policy, limit: ARCHIVE_LEDGERS_PER_ROUND })

@@ -9,10 +9,11 @@ import { DocumentKeys, documentPosition } from '../../signing/document-keys.ts'
 import type { MasterKey } from '../../signing/master-key.ts'
 
 /**
- * Destroys the archive's keys of erased documents of one ledger. Usually one piece has a document's key, but a piece
- * that a killed worker began may have the key too.
+ * Destroys the keys with which the archive encrypted the erased documents. All erasures must be of one ledger. Usually
+ * only one piece has a key for a document. If a worker was killed while it wrote a piece, that unfinished piece may
+ * have a second key for the document.
  *
- * Call it in the transaction that removes the documents, before they are removed. Calling it twice is harmless.
+ * Call this in the transaction that removes the documents, before they are removed. Calling it twice is harmless.
  */
 export async function destroyDocumentKeys(
   client: pg.ClientBase,
@@ -40,10 +41,7 @@ export async function destroyDocumentKeys(
 
 export type ErasedDocument = Pick<PendingErasure, 'subjectId' | 'document' | 'documentSeq'>
 
-/**
- * Destroys the document's key in the piece that begins at `fromSeq`. Returns false if the piece does not have the
- * key.
- */
+/** Destroys the document's key in the piece that begins at `fromSeq`. Returns false if the piece has no such key. */
 export function destroyIn(keys: DocumentKeys, fromSeq: number, erasure: ErasedDocument): boolean {
   const offset = erasure.documentSeq - fromSeq
   if (offset < 0 || offset >= ARCHIVE_PIECE_ENTRIES_MAX) return false

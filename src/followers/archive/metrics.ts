@@ -83,7 +83,7 @@ function makeReads(metrics: Metrics): Histogram<'outcome'> {
 
 const READ_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 
-/** Adds gauges of content that was removed from Postgres. Returns an observer of such removals. */
+/** Adds gauges of content that was removed from Postgres. Returns an observer that is called after each removal. */
 export function watchRelease(
   metrics: Metrics,
   pool: pg.Pool,

@@ -35,28 +35,32 @@ export type ReleaseDeps = Pick<ArchiveDeps, 'stopping' | 'log'> & {
   /** Age in days at which an entry's content is removed from Postgres. */
   readonly retentionDays: number
   /**
-   * Opens a reader with an empty cache, so that each piece is read from the archive once more before its content is
-   * removed.
+   * Opens a reader with an empty cache. So each piece is read from the archive again before its content is removed from
+   * Postgres.
    */
   readonly openContent: () => ArchiveContent
-  /** Ledgers that have a piece which is missing in the archive or differs from Postgres. */
+  /** Ledgers with a piece that is missing in the archive, or that differs from Postgres. */
   readonly unreleased: PausedLedgers
-  /** Called after content was removed, with the number of compared bytes. */
+  /** Called after each removal of content. `bytes`: number of bytes that were compared with the archive. */
   readonly observeRelease?: (released: Released, bytes: number) => void
 }
 
 type PieceTime = {
   readonly isOver: () => boolean
-  /** Call when the piece was downloaded. From then on the piece gets RELEASE_PIECE_MS_MIN. */
+  /**
+   * Must be called when the piece has been downloaded. For at least RELEASE_PIECE_MS_MIN from then, `isOver` returns
+   * false unless the worker is stopping.
+   */
   readonly fetched: () => void
 }
 
 /**
- * Removes content of archived pieces from Postgres, for all ledgers
- * (docs/operate/backup-and-archive.md#content-that-leaves-postgres). Returns whether to call again at once.
+ * Removes the content of archived pieces of all ledgers from Postgres
+ * (docs/operate/backup-and-archive.md#content-that-leaves-postgres). Returns true if the caller should call again at
+ * once.
  *
- * A fault of a ledger is logged and does not stop the others. *Crash at any time: removed content stays removed, and
- * the next round continues the piece.*
+ * A fault of a ledger is logged and does not stop the other ledgers. *Crash at any time: removed content stays removed,
+ * and the next round continues the piece.*
  */
 export async function releaseContent(deps: ReleaseDeps): Promise<boolean> {
   const due = await listDueReleases(deps.pool, {
@@ -92,8 +96,8 @@ export async function releaseContent(deps: ReleaseDeps): Promise<boolean> {
 }
 
 /**
- * Removes one piece's content. Throws if the archive's content differs from the content in Postgres. What is not done
- * by `roundEndsAtMs` is left to the next round.
+ * Removes the content of one piece. Throws if the content in the archive differs from the content in Postgres. Stops at
+ * `roundEndsAtMs`. The next round then removes the rest.
  */
 async function releasePiece(deps: ReleaseDeps, piece: DueRelease, roundEndsAtMs: number): Promise<Released> {
   const content = deps.openContent()
@@ -133,7 +137,10 @@ async function releaseChunks(
   return released
 }
 
-/** Removes envelopes, after the chunks were removed. Its last call marks the piece as done. */
+/**
+ * Removes the envelopes of a piece. Must be called after the chunks were removed. The last call of takeContentOut marks
+ * the piece as done.
+ */
 async function releaseEnvelopes(
   { pool, observeRelease }: ReleaseDeps,
   content: ArchiveContent,
@@ -163,7 +170,7 @@ async function releaseEnvelopes(
   return released
 }
 
-/** Throws unless the archive returns each envelope byte for byte. */
+/** Throws unless each envelope in the archive is byte for byte the envelope in Postgres. */
 async function compareEnvelopes(
   content: ArchiveContent,
   { ledgerId, size }: DueRelease,
@@ -178,8 +185,8 @@ async function compareEnvelopes(
 }
 
 /**
- * Compares a chunk with the archive's copy. Everything except the metadata must be equal, byte for byte; the metadata
- * stay in Postgres.
+ * Compares a chunk with the archive's copy. Throws if a byte differs. The metadata are not compared, because they stay
+ * in Postgres.
  */
 async function compare(
   content: ArchiveContent,

@@ -54,12 +54,13 @@ export type SealDeps = {
 }
 
 /**
- * Archives a ledger's next prefix, up to a checkpoint. First it writes the objects and reads each of them back. Then
- * it writes the seal that names them, then the checkpoint at which readers begin, and last the position in Postgres.
+ * Archives the next prefix of a ledger, up to a checkpoint. First it writes the objects and reads each of them back.
+ * Then it writes the seal, which lists the objects. Then it writes the checkpoint, from which readers start. Last, it
+ * stores the new size in Postgres.
  *
- * Returns the new size. Returns null if another worker has the claim, or if there is no checkpoint beyond the
- * position. Throws ArchiveConflict, ArchiveStoreError. *Crash at any time: existing objects are found again, and an
- * existing seal is used as it is.*
+ * Returns the new size. Returns null if another worker has claimed the ledger, or if there is no checkpoint beyond the
+ * archived entries. Throws ArchiveConflict and ArchiveStoreError. *Crash at any time: existing objects are found again,
+ * and an existing seal is used as it is.*
  */
 export async function sealPrefix(deps: SealDeps, due: DueArchive): Promise<number | null> {
   const { pool, workerId } = deps
@@ -69,7 +70,8 @@ export async function sealPrefix(deps: SealDeps, due: DueArchive): Promise<numbe
   const store = deps.stores.of(formatId('led', ledgerId))
   try {
     const there = await readNewest(store, due)
-    // `there` is set if a worker was killed after it wrote the checkpoint and before it moved the position.
+    // `there` is the size of the archive's checkpoint. It is not null only after a worker was killed at one point: the
+    // checkpoint was in the archive already, and its size was not in Postgres yet.
     const bounds = { entries: ARCHIVE_SEAL_ENTRIES_MAX, records: ARCHIVE_SEAL_RECORDS_MAX }
     const size = there ?? (await findSealSize(pool, ledgerId, from, bounds))
     if (size === null) return null
@@ -89,7 +91,10 @@ type Sealed = { readonly sealDigest: Uint8Array; readonly pieces: readonly Piece
 
 type Target = { readonly size: number; readonly note: string; readonly claim: Claim }
 
-/** A claim that is renewed during the work. A worker that has lost it MUST NOT write the seal or the checkpoint. */
+/**
+ * A worker's claim of a ledger, renewed during the work. A worker that has lost the claim MUST NOT write the seal or
+ * the checkpoint.
+ */
 class Claim {
   readonly #ask: () => Promise<boolean>
   #takenMs = 0
@@ -103,12 +108,12 @@ class Claim {
     return this.#ask()
   }
 
-  /** Renews the claim. Throws ArchiveStoreError if another worker has it. */
+  /** Renews the claim. Throws ArchiveStoreError if another worker has taken it over. */
   async renew(): Promise<void> {
     if (!(await this.take())) throw lost()
   }
 
-  /** Renews the claim if it is old. Call it for each object. */
+  /** Renews the claim if it is older than ARCHIVE_CLAIM_RENEWED_EVERY_MS. Must be called for each object. */
   async renewIfOld(): Promise<void> {
     if (performance.now() - this.#takenMs >= ARCHIVE_CLAIM_RENEWED_EVERY_MS) await this.renew()
   }
@@ -119,8 +124,8 @@ function lost(): ArchiveStoreError {
 }
 
 /**
- * Returns the size of the archive's checkpoint if it is beyond the position, otherwise null. Throws ArchiveConflict
- * if the checkpoint or the seal is not the one that was written.
+ * Returns the size of the archive's checkpoint if this size is larger than the size stored in Postgres, otherwise null.
+ * Throws ArchiveConflict if the checkpoint is smaller, or if the newest seal is not the one that was written.
  */
 async function readNewest(store: ArchiveStore, { from, sealDigest }: DueArchive): Promise<number | null> {
   const newest = await store.get(CHECKPOINT_OBJECT, ARCHIVE_OBJECT_BYTES_MAX)
@@ -139,8 +144,9 @@ async function readNewest(store: ArchiveStore, { from, sealDigest }: DueArchive)
 }
 
 /**
- * Finds the seal of this size that a killed worker wrote. Returns null if there is none. Throws ArchiveConflict if
- * the seal or one of its objects differs from ours.
+ * Finds a seal of this size that a worker wrote before it was killed. Returns null if there is no such seal. Throws
+ * ArchiveConflict if the seal continues another archive, or if one of its objects is missing or differs from the digest
+ * in the seal.
  */
 async function findSeal(
   deps: SealDeps,
@@ -166,7 +172,10 @@ async function findSeal(
   return { sealDigest: Buffer.from(sha256Hex(bytes), 'hex'), pieces: piecesOf(seal) }
 }
 
-/** Returns the signed text of a note. Cosignatures are added later, so they are left out. */
+/**
+ * Returns the signed text of a note, without the signatures. Signatures are not compared, because cosignatures are
+ * added later.
+ */
 const textOf = (note: string) => note.slice(0, note.indexOf('\n\n'))
 
 async function writeSeal(
@@ -213,7 +222,7 @@ async function writeSeal(
   return { sealDigest: Buffer.from(sha256, 'hex'), pieces: piecesOf(seal) }
 }
 
-/** Writes one piece. If a verifier would refuse the piece, throws ProofError before anything is written. */
+/** Writes one piece. Throws ProofError, before anything is written, if a verifier would refuse the piece. */
 async function writePiece(
   deps: SealDeps,
   store: ArchiveStore,
@@ -233,9 +242,9 @@ async function writePiece(
 }
 
 /**
- * Replaces the archive's checkpoint. The old one is read first, because a worker that woke up late must not replace
- * it with an older one. The new one is read back, because a store might ignore the write, and readers would then miss
- * all later entries.
+ * Replaces the archive's checkpoint. The old checkpoint is read first: a worker that was delayed must not replace it
+ * with an older checkpoint. The new checkpoint is read back: if the store ignored the write, readers would miss all
+ * later entries.
  */
 async function replaceCheckpoint(store: ArchiveStore, { size, note, claim }: Target): Promise<void> {
   const before = await store.get(CHECKPOINT_OBJECT, ARCHIVE_OBJECT_BYTES_MAX)

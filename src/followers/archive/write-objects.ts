@@ -4,7 +4,10 @@ import { ARCHIVE_OBJECT_BYTES_MAX } from '../../verify/archive/limits.ts'
 import type { ArchiveObject } from '../../verify/archive/seal.ts'
 import { type ArchiveStore, ArchiveStoreError } from '../../verify/archive/store.ts'
 
-/** The archive already has an object of this name with different content. The worker cannot repair that. */
+/**
+ * Thrown if the archive differs from what was written, for example if an object of this name has different content. The
+ * worker cannot repair this.
+ */
 export class ArchiveConflict extends Error {
   constructor(name: string, finding: string) {
     super(`the archive's ${name} ${finding}`)
@@ -15,8 +18,9 @@ export class ArchiveConflict extends Error {
 export type ObserveObject = (bytes: number) => void
 
 /**
- * Writes an object unless it exists, reads it back and compares it. Throws ArchiveConflict if an object of that name
- * existed with other content, and ArchiveStoreError if the bytes that were read back differ.
+ * Writes an object if it does not exist yet. Then reads the object back and compares it. Throws ArchiveConflict if the
+ * existing object has other content. Throws ArchiveStoreError if a written object has other content when it is read
+ * back.
  */
 export async function writeObject(
   store: ArchiveStore,

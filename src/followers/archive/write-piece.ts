@@ -22,7 +22,7 @@ export type Piece = {
   readonly end: number
   /** Compressed lines, one for each entry. */
   readonly lines: Buffer
-  /** null: no entry has a document that is not erased. */
+  /** null if all documents of the piece are erased, or if its entries have no documents. */
   readonly documents: Buffer | null
 }
 
@@ -43,8 +43,8 @@ export async function* readPieces(
 }
 
 /**
- * Reads one piece. The piece's keys are stored before any document is read. An erasure then either finds the key and
- * destroys it, or it was committed earlier, and the document is not read any more.
+ * Reads one piece. The piece's keys are stored before any document is read. So an erasure that commits later finds the
+ * key and destroys it. If an erasure committed earlier, the document is not read any more.
  */
 async function readPiece(deps: PieceDeps, ledgerId: Uuid, from: number, endMax: number): Promise<Piece> {
   const keys = await getKeys(deps, ledgerId, from)
@@ -62,8 +62,8 @@ async function readPiece(deps: PieceDeps, ledgerId: Uuid, from: number, endMax: 
     for (const { item, text } of entry.documents) {
       if (slice.isOver) await slice.next()
       const key = keys.find(documentPosition(seq - from, item))
-      // The key may have been destroyed meanwhile. The line then still says that the document is not erased, but a
-      // reader finds the erasing entry later in the chain.
+      // An erasure may have destroyed the key after the entry was read. The line then still says that the document is
+      // not erased, but a reader finds the erasing entry later in the chain.
       const sealed = text === null || key === null ? NO_DOCUMENT : sealDocument(text, key)
       if (sealed !== NO_DOCUMENT) hasDocument = true
       documents.push(sealed)

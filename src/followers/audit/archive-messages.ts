@@ -4,8 +4,8 @@ import { ArchiveFault, archiveUnavailable, NO_ARCHIVE_DETAIL } from '../../db/co
 import { ownCopies, ownCopy } from '../../proof/bytes.ts'
 
 /*
- * Messages by which an audit's thread reads archived content. The thread sends requests to the main thread, which has
- * the keys.
+ * Messages with which an audit's thread reads archived content. The thread sends its requests to the main thread,
+ * because only the main thread has the keys.
  */
 
 type ContentQuery = { readonly chunk: ChunkInArchive } | { readonly envelopes: EnvelopesInArchive }
@@ -13,11 +13,11 @@ type ContentQuery = { readonly chunk: ChunkInArchive } | { readonly envelopes: E
 export type ContentRequest = ContentQuery & { readonly id: number }
 
 /**
- * The response to a request.
+ * The answer to a request.
  *
- * - `found`: the chunk's content, or each envelope.
+ * - `found`: the content of the chunk, or the envelopes.
  * - `fault`: the archive has lost or changed the content.
- * - `failure`: the read failed.
+ * - `failure`: the content could not be read.
  */
 export type ContentResponse = { readonly id: number } & (
   | { readonly found: readonly Uint8Array[] }
@@ -25,7 +25,7 @@ export type ContentResponse = { readonly id: number } & (
   | { readonly failure: string }
 )
 
-/** Answers a thread's request. `archive`: null if this process has no archive. */
+/** Answers a request of a thread. `archive` is null if this process has no archive. */
 export async function answerContent(
   archive: ArchiveContent | null,
   request: ContentRequest,
@@ -33,7 +33,7 @@ export async function answerContent(
   const answered = request.id
   try {
     if (archive === null) throw new Error(NO_ARCHIVE_DETAIL)
-    // Copied, because a message transfers the whole buffer that a view belongs to.
+    // The content is copied, because a message would transfer the whole buffer that a view is part of.
     const found =
       'chunk' in request
         ? [ownCopy(await archive.read(request.chunk))]
@@ -47,7 +47,10 @@ export async function answerContent(
   }
 }
 
-/** The archive as the thread sees it. `send`: sends a message to the main thread. */
+/**
+ * The archive for the audit's thread. Each read is a request to the main thread. `send`: sends a message to the main
+ * thread.
+ */
 export class RemoteContent implements ArchiveContent {
   readonly #send: (message: ContentRequest) => void
   readonly #port: MessagePort

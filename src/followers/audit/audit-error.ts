@@ -3,12 +3,12 @@ import { isUnavailable } from '../../db/connect/failures.ts'
 import { ApiError } from '../../errors.ts'
 
 /**
- * A code of the system or of Postgres, such as EACCES or 57014. Such a code is all that tenants may read of an
- * unknown error.
+ * Matches codes of the system or of Postgres, such as EACCES or 57014. Of an unknown error, tenants may read only such
+ * a code.
  */
 const SYSTEM_CODE = /^[A-Z0-9_]{3,64}$/
 
-/** Describes why an audit failed, in texts of ours. The worker's log has the error itself. */
+/** Describes why an audit failed, in our own words. The error itself is only in the worker's log. */
 export function toAuditError(error: unknown): AuditError {
   const code = codeOf(error)
   const systemCode = (error as { code?: unknown }).code
@@ -17,7 +17,7 @@ export function toAuditError(error: unknown): AuditError {
 }
 
 function codeOf(error: unknown): AuditErrorCode {
-  // A thread's error arrives as a copy that has its properties but not its class.
+  // An error of a thread arrives as a copy. The copy has the properties of the error but not its class.
   const { kind } = error as { kind?: unknown }
   if (typeof kind === 'string' && Object.hasOwn(AUDIT_ERRORS, kind)) return kind as AuditErrorCode
   if (error instanceof ApiError) return error.code === 'archive_unavailable' ? error.code : 'unavailable'

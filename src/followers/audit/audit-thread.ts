@@ -19,8 +19,9 @@ const say = (message: AuditMessage) => parentPort!.postMessage(message)
 if (process.platform === 'linux') raiseNiceness(() => AUDIT_NICENESS_MIN)
 
 /**
- * Sleeps after each range (tens of milliseconds of work), so that the audit stays within its share of a core. Low
- * priority alone is not enough: during an audit, single records at 80 % of maximum throughput had a p50 of 1.4 s.
+ * Sleeps after each range (tens of milliseconds of work), so that the audit uses only its share of a core. Low priority
+ * alone is not enough: with it, during an audit, writes of single records at 80 % of the maximum throughput had a p50
+ * of 1.4 s.
  */
 const sleeper = new Int32Array(new SharedArrayBuffer(4))
 let [usedMs, endedAt] = [threadCpuMs(), performance.now()]
@@ -36,8 +37,9 @@ const report = await verifyLedger(
   database(new Database(url, options, null, new RemoteContent(parentPort!, say)), ledger),
   {
     checkpoints,
-    // A late tail is only noticed, not refused. The newest checkpoint ever signed is stored outside Postgres and is
-    // one of these, so no checkpoint was signed for a later entry. Storing a fault would prevent that one ever is.
+    // Old entries that come after the newest checkpoint are only a notice, not a fault. `checkpoints` contains the
+    // newest checkpoint ever signed, so no checkpoint was signed for these entries yet. If they were stored as a fault,
+    // no checkpoint would ever be signed for them.
     lateTail: 'noticed',
     threads: 1,
     onProgress({ entries, total }) {
@@ -50,5 +52,5 @@ const report = await verifyLedger(
   },
 )
 say({ report })
-// Closed only now, because the port receives the main thread's answers.
+// The port is closed last, because the main thread's answers to requests arrive through it.
 parentPort!.close()

@@ -11,12 +11,12 @@ import type { CursorPosition } from '../../signing/cursor-mac.ts'
 type LedgerIdentity = { readonly ledger: string; readonly issuer: string }
 
 /**
- * Checks an entry against its predecessor, and returns the cursor after it. The entry itself was verified before.
- * Throws ProofError.
+ * Checks an entry against the entry before it. Returns the cursor for the next entry. The entry itself must be verified
+ * already. `agentKeys`: the keys that earlier entries registered; this function updates them. Throws ProofError.
  *
- * Checks that need the whole ledger are left to audits: that no envelope occurs twice, that actors exist, that keys
- * are not revoked, and that the policy admits a registered statement. A registered statement's row is checked
- * together with the next entry. `agentKeys`: keys that earlier entries registered; this function updates them.
+ * Only audits check what needs the whole ledger: that no envelope occurs twice, that actors exist, that keys are not
+ * revoked, and that the policy admits a registered statement. The row of a registered statement is checked together
+ * with the next entry.
  */
 export function extendCursor(
   cursor: CursorPosition | null,
@@ -59,7 +59,7 @@ function verifyAuthor(
   }
 }
 
-/** Updates the agents' keys. Returns whether the entry changed them. */
+/** Updates the agents' keys. Returns true if the entry changed them. */
 function followAgentKeys(agentKeys: LedgerAgentKeys, step: EntryStep): boolean {
   const isNew = step.kind === 'agent-key-registered'
   if (isNew) agentKeys.register(step, step.statement!.predicate)

@@ -14,9 +14,9 @@ export type CheckCursorsDeps = {
 /**
  * Makes rounds that check the MACs of audit cursors, page by page.
  *
- * For growing ledgers the follower checks the cursors itself. But if an attacker moves a cursor to its ledger's end,
- * the follower does not visit the ledger until something is appended, so these rounds find it. A ledger without a
- * cursor row counts as new.
+ * If a ledger grows, the follower checks the ledger's cursor itself. But if an attacker moves a cursor to the end of
+ * its ledger, the follower does not read the ledger until an entry is appended. These rounds find such a cursor
+ * earlier. A ledger without a cursor counts as new.
  */
 export function makeCursorRound(deps: CheckCursorsDeps): () => Promise<boolean> {
   let last: Uuid | null = null
@@ -32,8 +32,9 @@ export function makeCursorRound(deps: CheckCursorsDeps): () => Promise<boolean> 
 }
 
 /**
- * Removes a cursor that was written with the worker's login but without the master key. A forged cursor is no fault
- * of the ledger: the ledger is verified from its start again, which shows what the cursor was meant to hide.
+ * Removes a cursor that was written with the worker's login but without the master key. A forged cursor is no fault of
+ * the ledger. The ledger is then verified from its start again, which finds whatever the forged cursor was meant to
+ * hide.
  */
 export async function refuseCursor(
   db: Db,

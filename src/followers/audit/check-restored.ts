@@ -12,25 +12,25 @@ import type { StoredCheckpoints } from '../checkpoints/stored-checkpoints.ts'
 
 export type RestoredLedger = {
   readonly ledger: string
-  /** Size of the stored checkpoint; null: no checkpoint was stored. */
+  /** Size of the stored checkpoint. null if no checkpoint was stored. */
   readonly storedSize: number | null
-  /** null: the ledger is missing in the database. */
+  /** Result of the verification. null if the ledger is missing in the database. */
   readonly report: VerifyReport | null
 }
 
 type Options = {
-  /** The database owner's login. It reads every table and writes nothing. */
+  /** The login of the database's owner. It can read every table. The check writes nothing. */
   readonly owner: DatabaseOrUrl
   readonly storedCheckpoints: StoredCheckpoints
-  /** null: the database's keys are not checked. */
+  /** The master key of the deployment. null if the keys in the database are not to be checked. */
   readonly masterKey: MasterKey | null
 }
 
 /**
- * Checks whether a restored database is the one that was lost, before anybody works with it. It checks the schema
- * version, the master key, and each ledger from its first entry, with the checkpoint stored outside Postgres.
+ * Checks that a restored database is the one that was lost, before anybody uses it. Checks the schema version and the
+ * master key. Verifies each ledger from its first entry, against the checkpoint that is stored outside Postgres.
  *
- * Yields the ledgers one by one, missing ledgers last. Throws if the database as a whole is unusable.
+ * Yields the ledgers one by one, and the missing ledgers last. Throws if the database as a whole is unusable.
  */
 export async function* checkRestored({
   owner,
@@ -52,8 +52,8 @@ export async function* checkRestored({
     const note = await storedCheckpoints.findNote(ledger)
     const report = await verifyLedger(database(owner, ledger), {
       checkpoints: note === null ? [] : [note],
-      // A late tail is only noticed if a checkpoint is stored: the database may have been lost while no worker ran,
-      // and then nothing after that checkpoint was signed.
+      // If a checkpoint is stored, old entries that come after it are only a notice, not a fault. The database may have
+      // been lost while no worker was running. In that case no checkpoint was signed for these entries.
       lateTail: note === null ? 'refused' : 'noticed',
     })
     yield { ledger, storedSize: storedSizes.get(ledger) ?? null, report }

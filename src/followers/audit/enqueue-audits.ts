@@ -15,8 +15,9 @@ export type EnqueueAuditsDeps = {
 }
 
 /**
- * Makes a job for each requested audit, in the transaction that marks the request. The API's login can't make jobs.
- * It writes requests to a table, at most one for each ledger. Returns whether to call again at once.
+ * Makes a job for each requested audit, in the transaction that marks the request. Servers cannot make jobs with their
+ * login, so they write requests to a table, at most one for each ledger. Returns true if the caller should call again
+ * at once.
  */
 export async function enqueueAudits(deps: EnqueueAuditsDeps): Promise<boolean> {
   const enqueued = await withPooledTransaction(deps.pool, async (client) => {

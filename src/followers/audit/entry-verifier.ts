@@ -4,15 +4,18 @@ import { type EntryPool, openEntryThreads } from '../../verify/entry-pool.ts'
 import type { RangeResult, RangeTask } from '../../verify/verify-range.ts'
 
 /**
- * A thread that verifies single entries while the worker runs. An attacker's bytes can at worst end the thread; the
- * next call starts another.
+ * Verifies single entries in a thread while the worker runs. Bytes from an attacker can at worst end the thread. The
+ * next call then starts a new thread.
  */
 export class EntryVerifier {
   #pool: EntryPool | null = null
   #keys = ''
   #cpuMs = 0
 
-  /** Verifies a range. `keys`: published keys of the database. When the keys change, the thread is restarted. */
+  /**
+   * Verifies a range of entries. `keys`: the public keys in the database. If they have changed since the last call, the
+   * thread is restarted.
+   */
   async run(task: RangeTask, keys: readonly AuditedServerKey[]): Promise<RangeResult> {
     const hints = keys.filter((key) => key.use === 'envelope').map(keyHint)
     const known = JSON.stringify(hints)
@@ -29,7 +32,7 @@ export class EntryVerifier {
     }
   }
 
-  /** CPU time that verification has used so far, in all threads. */
+  /** CPU time in ms that verification has used so far, in all threads. */
   get cpuMs(): number {
     return this.#cpuMs
   }

@@ -13,7 +13,7 @@ export type FaultDeps = {
  * (docs/runbooks/integrity.md#a-ledger-does-not-verify).
  */
 export async function raiseFault(deps: FaultDeps, ledgerId: Uuid, fault: LedgerFault): Promise<void> {
-  // The reason is cut, because it quotes text of an attacker.
+  // The reason is cut to a maximum length, because it may quote text from an attacker.
   const reason = cutReason(fault.reason)
   const { foundBy, seq, code } = fault
   const isNew = await insertFault(deps.pool, ledgerId, { foundBy, seq, code, reason })

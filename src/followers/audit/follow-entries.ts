@@ -42,23 +42,23 @@ export type FollowEntriesDeps = FaultDeps & {
   readonly cursorMac: CursorMac
   readonly verifier: EntryVerifier
   /**
-   * Receives those verified entries on which the next step of a gated record depends, so that the step need not read
-   * or verify them again.
+   * Cache of verified entries. It gets the entries on which the next step of a gated record depends, so that they need
+   * not be read and verified again for that step.
    */
   readonly envelopeKeys: Pick<EnvelopeKeys, 'known'>
-  /** Ledgers that could not be read or verified, for a reason other than a fault. */
+  /** Ledgers whose entries could not be read or verified, for a reason other than a fault. */
   readonly pausedLedgers: PausedLedgers
   readonly observeEntries?: (entries: number) => void
-  /** Called when a ledger's verified size has risen, because work that waited for it can continue. */
+  /** Called when the verified size of a ledger has grown. Work that waited for the entries can then continue. */
   readonly verifiedSizeRose?: () => void
 }
 
 /**
- * Verifies new entries together with the rows derived from them; it handles as many ledgers as the round's time
- * allows. Returns whether to call again at once.
+ * Verifies new entries, and the rows derived from them. Handles as many ledgers as the time of a round allows. Returns
+ * true if the caller should call again at once.
  *
- * An entry that was appended with a stolen API login is found here, within seconds. A change before the cursor is
- * found by the next audit.
+ * This finds, within seconds, an entry that an attacker appended with a stolen database login of the server. If an
+ * older, already verified entry is changed, the next audit finds the change.
  */
 export async function followEntries(deps: FollowEntriesDeps): Promise<boolean> {
   const ledgers = await listLedgersUnverified(deps.pool, ENTRY_FOLLOWER_LEDGERS_PER_ROUND)
@@ -72,15 +72,15 @@ export type FollowUrgentDeps = FollowEntriesDeps & {
 }
 
 /**
- * Like followEntries, for ledgers with a waiting settlement. It has its own verifier, so that it does not wait for a
- * round of the other ledgers.
+ * Does the work of followEntries for ledgers with a waiting settlement. Has a verifier of its own, so that settlements
+ * do not wait for a round of other ledgers. Always returns false.
  */
 export async function followUrgent(deps: FollowUrgentDeps): Promise<boolean> {
   const awaited = deps.urgentLedgers.take()
   if (awaited.length === 0) return false
   const ledgers = await listLedgersUnverified(deps.pool, ENTRY_FOLLOWER_LEDGERS_PER_ROUND, awaited)
   await followLedgers({ ...deps, verifier: deps.urgentVerifier }, ledgers)
-  // Never call again at once, because callers that still wait add their ledger again.
+  // Callers that still wait for a ledger add the ledger again.
   return false
 }
 
@@ -95,7 +95,7 @@ async function followLedgers(deps: FollowEntriesDeps, ledgers: readonly Uuid[]):
       more = (await followLedger(deps, ledgerId, endsAt)) || more
       deps.pausedLedgers.resume(ledger)
     } catch (error) {
-      // Another worker has verified the ledger meanwhile.
+      // A deadlock means that another worker has just verified the ledger.
       if (classifyFailure(error as Error).kind === 'deadlock') continue
       deps.pausedLedgers.pause(ledger)
       deps.log.error({ err: error, ledger }, 'the entries of the ledger could not be verified')
@@ -105,8 +105,9 @@ async function followLedgers(deps: FollowEntriesDeps, ledgers: readonly Uuid[]):
 }
 
 /**
- * Verifies a ledger's new entries. If a range has a bad entry, the range is verified again in smaller ranges, down to
- * one entry. The fault is then that of the one entry, and all entries before it are verified.
+ * Verifies the new entries of a ledger. If a range contains a bad entry, smaller and smaller ranges are verified, down
+ * to a single entry. So the fault names exactly the bad entry, and all entries before it are verified. Returns true if
+ * the ledger has more entries to verify.
  */
 async function followLedger(deps: FollowEntriesDeps, ledgerId: Uuid, endsAt: number): Promise<boolean> {
   let entries = ENTRY_FOLLOWER_ENTRIES_PER_RANGE
@@ -128,14 +129,14 @@ async function followLedger(deps: FollowEntriesDeps, ledgerId: Uuid, endsAt: num
 }
 
 type RangeResult = {
-  /** Position after the last verified entry; null: no entry was ever verified. */
+  /** Position after the last verified entry. null if no entry was ever verified. */
   readonly cursor: CursorPosition | null
   readonly failure: ProofError | null
   readonly more: boolean
   readonly entries: number
 }
 
-/** Verifies at most `entriesMax` entries from the cursor on. May stop earlier, at `endsAt`. */
+/** Verifies at most `entriesMax` entries, starting at the cursor. May stop earlier, at the time `endsAt`. */
 async function verifyRange(
   deps: FollowEntriesDeps,
   ledgerId: Uuid,
@@ -188,9 +189,9 @@ async function readRange(
 }
 
 /**
- * Reads the agents' keys that were registered before the cursor. Throws ProofError unless they have the digest that
- * the cursor was written with. Without this check the database's owner could remove an agent's key, and the server
- * could then sign entries for that agent alone.
+ * Reads the agents' keys that were registered before the cursor. Throws ProofError if their digest differs from the
+ * digest in the cursor. Without this check, the owner of the database could remove an agent's key. The server could
+ * then sign entries in the agent's name without the agent.
  */
 async function agentKeysBefore(
   client: pg.ClientBase,
@@ -213,7 +214,7 @@ async function agentKeysBefore(
   return keys
 }
 
-/** Kinds of entries after which the worker may have to append for the record. */
+/** Kinds of entries after which the worker may have to append an entry for the same record. */
 const KINDS_OF_CONTINUATION: ReadonlySet<string> = new Set<EntryKind>([
   'record-created',
   'record-activated',
@@ -224,8 +225,8 @@ const KINDS_OF_CONTINUATION: ReadonlySet<string> = new Set<EntryKind>([
 const RANGE_END = Symbol('the end of a range')
 
 /**
- * Yields verified entries, in order. Throws ProofError at the first refused entry. Few entries are read at a time,
- * because a round that ends early would have to read its remaining entries again.
+ * Yields verified entries in order. Throws ProofError at the first entry that is refused. Reads only a few entries at a
+ * time: if a round ends early, the next round must read again what was read but not verified.
  */
 async function* verifiedSteps(
   { verifier, envelopeKeys: { known } }: FollowEntriesDeps,
@@ -247,7 +248,7 @@ async function* verifiedSteps(
       const { packed, failure } = await verifier.run({ lines, rows }, keys)
       yield* unpackSteps(packed)
       if (failure) throw new ProofError(failure.code, failure.detail)
-      // Added only now, because now the entries' position in the chain is verified too.
+      // The entries are added only here, because at this point their positions in the chain are verified too.
       for (const { leaf, envelope } of open) known.addSigned(toHex(leaf), envelope, null)
       open = []
       yield RANGE_END
@@ -255,7 +256,7 @@ async function* verifiedSteps(
   }
 }
 
-/** Throws ProofError unless all entries were present and the chain head agrees with the last entry. */
+/** Throws ProofError if an entry is missing, or if the chain head differs from the last entry. */
 function verifyEnd(head: AuditedLedger, cursor: CursorPosition | null, end: number): void {
   const next = cursor?.nextSeq ?? 0
   if (next > end) throw contradiction(`chain_heads.size is ${head.size}, but ${next} entries were verified`)

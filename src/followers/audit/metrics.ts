@@ -9,7 +9,7 @@ import { type Reading, readCounter, readGauge, Tally } from '../../observe/metri
 import type { PausedLedgers } from '../checkpoints/faulty-ledgers.ts'
 import { AUDIT_RESULTS, type AuditResult } from './run-audit.ts'
 
-/** Adds gauges of background verification. helm/tallystick/files/alerts.yaml defines which of them raise an alert. */
+/** Adds gauges of background verification. helm/tallystick/files/alerts.yaml defines which gauges raise an alert. */
 export function watchAudits(metrics: Metrics, pool: pg.Pool, paused: PausedLedgers): void {
   queryGauges(metrics, () => countOpenFaults(pool), [
     {
@@ -64,7 +64,7 @@ function timeOf(result: string, at: Date | null): Reading[] {
   return at === null ? [] : [{ labels: { result }, value: at.getTime() / 1_000 }]
 }
 
-/** Returns an observer of finished audits, with their duration. */
+/** Returns an observer that counts finished audits and measures their duration. */
 export function makeAuditObserver(metrics: Metrics): (result: AuditResult, ms: number) => void {
   const results = new Tally(AUDIT_RESULTS)
   readCounter(

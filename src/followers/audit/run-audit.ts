@@ -18,25 +18,27 @@ import { cutReason, type FaultDeps, raiseFault } from './faults.ts'
 import { type AuditTask, verifyInThread } from './verify-in-thread.ts'
 
 export type AuditDeps = FaultDeps & {
-  /** The worker's login, for the audit's own connection. */
+  /** The worker's login. The audit opens its own connection with it. */
   readonly database: DatabaseOrUrl
   readonly storedCheckpoints: Pick<StoredCheckpoints, 'findNote'>
   readonly stopping: AbortSignal
-  /** Called after each audit of this process, with its duration. */
+  /** Called after each audit of this process. `ms`: duration of the audit. */
   readonly observeAudit?: (result: AuditResult, ms: number) => void
 }
 
 /**
+ * How an audit ended.
+ *
  * - `failed`: the ledger could not be read.
- * - `interrupted`: the worker stopped; another worker starts the audit again.
+ * - `interrupted`: the worker stopped. Another worker starts the audit again.
  */
 export const AUDIT_RESULTS = ['good', 'bad', 'failed', 'interrupted'] as const
 export type AuditResult = (typeof AUDIT_RESULTS)[number]
 
 /**
- * Verifies one ledger like `tallystick verify --database`, and stores the result. The audit does not depend on
- * earlier attempts: after a crash it starts from the beginning. If the ledger could not be read, the reason is
- * stored, this function throws, and the job is retried.
+ * Verifies one ledger in the way of `tallystick verify --database`, and stores the result. After a crash, the audit
+ * starts from the beginning. If the ledger cannot be read, the reason is stored, this function throws, and the job is
+ * retried.
  */
 export async function runAudit(
   deps: AuditDeps,
@@ -49,7 +51,7 @@ export async function runAudit(
   try {
     result = await verifyAndStore(deps, audit, job.signal)
   } catch (error) {
-    // Ignored if it fails, because the database may be the cause of the first error.
+    // A failure of this call is ignored, because the database may have caused the first error as well.
     await setAuditError(deps.pool, audit, toAuditError(error)).catch(() => {})
     throw error
   } finally {
@@ -80,8 +82,8 @@ async function verifyAndStore(deps: AuditDeps, audit: AuditKey, signal: AbortSig
 }
 
 /**
- * Converts the database to plain values: the thread opens its own connection, and only plain values can be passed to
- * it.
+ * Converts the database to plain values. The thread opens its own connection, and only plain values can be passed to a
+ * thread.
  */
 function plainly(database: DatabaseOrUrl): Pick<AuditTask, 'url' | 'options'> {
   const { url, options } = Database.of(database)

@@ -11,8 +11,8 @@ export type ScheduleAuditsDeps = {
 }
 
 /**
- * Requests the daily audits that are due, and returns their number. If too many are due, the next call requests the
- * rest.
+ * Requests the daily audits that are due, and returns their number. Requests at most AUDITS_PER_SCHEDULE_MAX audits.
+ * The next call requests the rest.
  */
 export async function scheduleAudits({ pool, entropy, now }: ScheduleAuditsDeps): Promise<number> {
   const ledgers = await listAuditsDue(pool, AUDITS_PER_SCHEDULE_MAX)

@@ -1,8 +1,8 @@
 import type { Uuid } from '../../proof/ids.ts'
 
 /**
- * Ledgers with a settlement that waits for verification. The follower verifies these at once, and all other ledgers
- * round-robin.
+ * Ledgers with a settlement that waits for verification. The follower verifies these ledgers at once. It verifies all
+ * other ledgers round-robin.
  */
 export class UrgentLedgers {
   readonly #wake: () => void
@@ -17,7 +17,7 @@ export class UrgentLedgers {
     this.#wake()
   }
 
-  /** Returns and clears all ledgers. A caller that still waits adds its ledger again. */
+  /** Returns all ledgers and clears the list. A caller that still waits for a ledger adds it again. */
   take(): Uuid[] {
     const ledgers = [...this.#ledgers]
     this.#ledgers.clear()

@@ -5,11 +5,11 @@ import type { VerifyReport } from '../../verify/report.ts'
 import { answerContent, type ContentRequest } from './archive-messages.ts'
 
 export type AuditTask = {
-  /** Database URL of a login that can read every table. */
+  /** Database URL with a login that can read every table. */
   readonly url: string
   readonly options: DatabaseOptions
   readonly ledger: string
-  /** Notes stored outside the database. */
+  /** Checkpoints, as signed notes, that are stored outside the database. */
   readonly checkpoints: readonly string[]
 }
 
@@ -21,8 +21,8 @@ export type AuditMessage =
   | ContentRequest
 
 /**
- * Runs an audit in a thread. Returns the report, or null if `signal` aborted the audit. Throws if the ledger could
- * not be read; that is not a finding about the ledger.
+ * Runs an audit in a thread. Returns the report, or null if `signal` aborted the audit. Throws if the ledger could not
+ * be read. Such an error says nothing about the ledger's integrity.
  */
 export function verifyInThread(
   task: AuditTask,

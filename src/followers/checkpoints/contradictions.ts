@@ -9,13 +9,19 @@ import { parseCheckpoint } from '../../proof/tree/checkpoint.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import type { StoredCheckpoint, StoredCheckpoints } from './stored-checkpoints.ts'
 
-/** A ledger that does not extend its stored checkpoint. In most cases the database is an older backup. */
+/** A stored checkpoint, and a ledger that does not extend it. In most cases the database is an older backup. */
 export type Contradiction = StoredCheckpoint & {
-  /** null: the ledger is missing. */
+  /** The ledger as it is in the database. null if the ledger is missing. */
   readonly found: ContradictionRow['current']
-  /** True if the ledger's chain has a `ledger-restored` entry that we signed and that names exactly this checkpoint. */
+  /**
+   * True if the ledger has a `ledger-restored` entry that a key of this deployment signed, and that names exactly this
+   * checkpoint.
+   */
   readonly isAcknowledged: boolean
-  /** Seq of an entry that claims to acknowledge this and does not; null: no such entry. */
+  /**
+   * Seq of an entry that claims to acknowledge this contradiction but is not a valid acknowledgement. null if there is
+   * no such entry.
+   */
   readonly refusedSeq: number | null
 }
 
@@ -37,7 +43,7 @@ function describe(size: number, found: Contradiction['found']): string {
     : `its first ${size} entries differ from before`
 }
 
-/** Returns those checkpoints that their ledgers contradict. */
+/** Returns the checkpoints that their ledgers do not extend. */
 export async function listContradictions(
   db: Db,
   checkpoints: readonly StoredCheckpoint[],
@@ -60,9 +66,9 @@ export async function listContradictions(
 }
 
 /**
- * Returns the newest stored note of the ledger, which the ledger must extend. Returns null if no note is stored, or
- * if the operator has acknowledged that the ledger does not extend it. An acknowledged note stays the newest until
- * the next checkpoint is published.
+ * Returns the newest note that is stored outside Postgres, if the ledger must extend it. Returns null if no note is
+ * stored, or if the operator has acknowledged that the ledger does not extend the note. Until the next checkpoint is
+ * stored, such a note is still the newest.
  */
 export async function findBindingNote(
   db: Db,
@@ -80,9 +86,9 @@ export async function findBindingNote(
 type SignedHead = { size: number; chain: string }
 
 /**
- * Verifies an acknowledgement. The API's login can make the row and the entry, but not the signature. The
- * acknowledgement must match this checkpoint and position, because an attacker could insert an older acknowledgement
- * again.
+ * Returns true if the entry is a valid acknowledgement. Somebody with the server's database login can forge the row and
+ * the entry, but not the signature. The acknowledgement must name this checkpoint and this position, because an
+ * attacker could insert an older acknowledgement again.
  */
 function acknowledges(
   { seq, entry, chainBefore }: NonNullable<ContradictionRow['restored']>,

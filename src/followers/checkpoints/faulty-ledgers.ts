@@ -2,8 +2,8 @@ const PAUSE_MS_MIN = 1_000
 const PAUSE_MS_MAX = 60_000
 
 /**
- * Ledgers with a recent failure. The pause of a ledger grows with each failure and does not delay the other ledgers.
- * The clock MUST be monotonic.
+ * Ledgers that have failed recently and are paused. The pause of a ledger grows with each failure, and does not delay
+ * the other ledgers. The clock MUST be monotonic.
  */
 export class PausedLedgers {
   readonly #now: () => number

@@ -3,11 +3,11 @@ import { HASH_BYTES, type Sha256 } from '../../proof/crypto.ts'
 import { extendFrontier, type Frontier, TILE_HASHES, TILE_LEVEL_BITS } from '../../proof/tree/merkle.ts'
 
 /**
- * Adds new leaves to `frontier` in place. Returns the additions to the stored hash tiles: every complete tile of
- * leaves, and in the tiles above it each hash whose subtree is now complete.
+ * Adds new leaves to `frontier` in place. Returns the additions to the stored tiles: every complete tile of leaves, and
+ * each hash of a higher level whose subtree is complete now.
  *
- * `leaves`: 32 bytes each, starting with the first leaf of the frontier's last tile, so that this tile can be stored
- * whole.
+ * `leaves`: 32 bytes for each leaf. The first leaf is the first leaf of the frontier's last tile, so that this tile can
+ * be stored whole.
  */
 export function growTree(sha256: Sha256, frontier: Frontier, leaves: Buffer): TileGrowth[] {
   const start = frontier.size - (frontier.size % TILE_HASHES)

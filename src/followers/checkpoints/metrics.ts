@@ -10,7 +10,7 @@ import type { RefusedItems } from '../refused.ts'
 import type { PausedLedgers } from './faulty-ledgers.ts'
 import type { RestoredLedgers } from './restored-ledgers.ts'
 
-/** Adds gauges of checkpoints. Returns a function to call for each published checkpoint. */
+/** Adds gauges of checkpoints. Returns a function that must be called for each published checkpoint. */
 export function watchCheckpoints(metrics: Metrics, pool: pg.Pool, faulty: PausedLedgers): () => void {
   queryGauges(metrics, () => readCheckpointLagSeconds(pool), [
     {

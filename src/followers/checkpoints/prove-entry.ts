@@ -26,16 +26,24 @@ const { sha256 } = nativeProviders
 type ProveDeps = { readonly readPool: Db; readonly checkpoints: SignedCheckpoints }
 
 type ProofOptions = {
-  /** Size of a published checkpoint; null: the newest checkpoint. */
+  /**
+   * Size of the checkpoint to prove against. A checkpoint of this size must have been published. null if the newest
+   * checkpoint is to be used.
+   */
   readonly size: number | null
-  /** Uses the newest checkpoint with at least this many witness cosignatures. null: cosignatures do not matter. */
+  /**
+   * If a number, the newest checkpoint with at least this many witness cosignatures is used. null if cosignatures do
+   * not matter.
+   */
   readonly cosignatures: number | null
 }
 type RecordProofOptions = ProofOptions & {
   readonly recordId: Uuid
-  /** Seq of the record's entry to prove; null: the first entry. */
+  /**
+   * Seq of the entry to prove, which must be an entry of the record. null if the record's first entry is to be proved.
+   */
   readonly seq: number | null
-  /** Agent of the caller, if the caller may see only this agent's records; null: the caller may see all records. */
+  /** The caller's agent, if the caller may see only records of this agent. null if the caller may see all records. */
   readonly ownAgent: Uuid | null
 }
 
@@ -56,8 +64,8 @@ export async function proveEntry(
 }
 
 /**
- * Proves an entry of a record, and the record's position in its batch. Returns null if there is nothing that this
- * caller may see.
+ * Proves an entry of a record, and the record's position in its batch. Returns null if the caller may not see the
+ * record, or if there is no such entry.
  */
 export async function proveRecord(
   deps: ProveDeps,
@@ -68,8 +76,8 @@ export async function proveRecord(
   if (!row || !isVisible(row, wanted.ownAgent)) return null
   const proof = await proveRow(deps, ledgerId, row, wanted)
   if (!isOfBatch(wanted.recordId) || row.seq !== row.firstSeq) return proof
-  // Runs after proveRow and not in parallel, because hashing 2,000 items would be wasted if the checkpoint is
-  // pending.
+  // This is not run in parallel with proveRow. If proveRow throws because the checkpoint is pending, hashing up to
+  // 2,000 items would be wasted.
   return { ...proof, item: await proveItem(deps.readPool, ledgerId, row, indexOfRecordId(wanted.recordId)) }
 }
 
@@ -80,7 +88,7 @@ async function proveRow(
   wanted: ProofOptions,
 ) {
   const index = row.seq
-  // A registered statement has no kid of ours, because its issuer signs it.
+  // A registered statement is signed by its issuer, so it has no kid of one of our keys.
   const kid = row.kind === STATEMENT ? null : toHex(parseEnvelope(row.envelope).kid)
   const registration = row.signer && (await findRegistration(readPool, ledgerId, kid!))
   const signer = registration ? toHex(parseEnvelope(registration.envelope).kid) : kid
@@ -89,7 +97,8 @@ async function proveRow(
     listEnvelopeKeys(readPool),
     getCheckpoint(checkpoints, ledgerId, index, wanted),
   ])
-  // The leaf hash is computed from the envelope in the answer, not read, because the proof is about that envelope.
+  // The leaf hash is computed from the envelope that is returned, not read from the database, because the proof must be
+  // about exactly this envelope.
   const path = await proveInclusion(readPool, ledgerId, leafHash(sha256, row.envelope), index, note)
   return {
     ledger,
@@ -137,14 +146,14 @@ async function getCheckpoint(
     : cosignaturesPending(cosignatures)
 }
 
-/** Returns the error for a checkpoint that will exist soon. */
+/** Returns the error for a checkpoint that does not exist yet but will be published soon. */
 export function checkpointPending(detail: string): ApiError {
   return new ApiError('checkpoint_pending', detail, { retryable: true, retryAfterMs: 1000 })
 }
 
 /**
- * Returns the error for missing cosignatures. They may never come, because the caller may request more than there are
- * witnesses.
+ * Returns the error for missing cosignatures. The cosignatures may never come, because a caller may request more
+ * cosignatures than there are witnesses.
  */
 export function cosignaturesPending(min: number): ApiError {
   return checkpointPending(`no checkpoint that covers it has ${min} cosignatures yet`)

@@ -19,7 +19,9 @@ import { proveConsistency } from './prove-tree.ts'
 
 const { sha256, verifySignature } = nativeProviders
 
-/** Encodes the receipt of a proof's entry (docs/formats/receipts.md). Throws ApiError `integrity_fault`. */
+/**
+ * Encodes the receipt of the entry that `proof` proves (docs/formats/receipts.md). Throws ApiError `integrity_fault`.
+ */
 export function receiptOf(proof: EntryProof, noteKey: ServerKey): Uint8Array {
   const { item } = proof
   return encodeInclusionReceipt({
@@ -34,14 +36,14 @@ export function receiptOf(proof: EntryProof, noteKey: ServerKey): Uint8Array {
   })
 }
 
-/** Returns the entry's envelope with the receipt attached. */
+/** Returns the envelope of the entry with the receipt attached. */
 export function receivedStatement(proof: EntryProof, receipt: Uint8Array): Uint8Array {
   return attachReceipt(fromBase64(proof.entry.envelope), receipt)
 }
 
 /**
- * Encodes a receipt of consistency: the first `from` entries of the ledger are a prefix of the tree of `note`.
- * `note`: a checkpoint of at least `from` entries. Throws ApiError `integrity_fault`.
+ * Encodes a receipt of consistency, which shows that the first `from` entries of the ledger are a prefix of the tree of
+ * `note`. `note`: a checkpoint of at least `from` entries. Throws ApiError `integrity_fault`.
  */
 export async function consistencyReceipt(
   pool: Db,
@@ -58,8 +60,8 @@ export async function consistencyReceipt(
 }
 
 /**
- * Verifies the tree head's signature, because others can write to the database that contains the note. An invalid
- * signature must not be sent out in a receipt.
+ * Returns the signed tree head of a note. Verifies its signature first, because an attacker may have changed the note
+ * in the database, and a receipt must not contain an invalid signature.
  */
 function signedHead(note: string, issuer: string, { key, kid }: ServerKey) {
   const { origin, size, root } = parseCheckpoint(note).checkpoint

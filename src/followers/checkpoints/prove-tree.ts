@@ -18,10 +18,10 @@ import {
 import { nativeProviders } from '../../signing/native.ts'
 
 /*
- * Builds Merkle paths from the stored tiles, which are not trusted. An attacker whose login may write to the table
- * could make this server issue proofs that fail at the verifier, which would look like tampering with the ledger.
- * Each path is therefore verified against the root of a signed checkpoint first. If it fails, the error is thrown and
- * logged as our fault.
+ * Builds Merkle paths from stored tiles. Stored tiles are not trusted. An attacker whose login can write to their table
+ * could make this server issue invalid proofs, and a verifier would report that the ledger was tampered with. So each
+ * path is first verified against the root of a signed checkpoint. If the verification fails, an error is thrown and
+ * logged as a fault of the server.
  */
 
 const { sha256 } = nativeProviders
@@ -44,8 +44,8 @@ export async function proveInclusion(
 }
 
 /**
- * Returns the consistency proof between any two sizes. `note`: a checkpoint of at least `size2` entries. If the
- * checkpoint is larger, nobody has signed a root of `size2`, so the computed root is first proved against the
+ * Returns the consistency proof between two sizes. `note`: a checkpoint of at least `size2` entries. If the checkpoint
+ * is larger than `size2`, no signed root of `size2` exists. In that case the computed root is first proved against the
  * checkpoint.
  */
 export async function proveConsistency(
@@ -91,9 +91,9 @@ export async function proveTile(
 const wholeTree = (size: number): LeafRange => ({ start: 0, end: size })
 
 /**
- * Reads slices with at most two queries: one for stored tiles, one for the leaves of the last tile. `size`: the size
- * of a checkpoint. At that size all tiles before the last were complete, and only complete tiles are stored. The last
- * tile may have become complete since.
+ * Reads slices of the tree with at most two queries: one for stored tiles, one for the leaves of the last tile. `size`:
+ * the size of a checkpoint. Only complete tiles are stored. When the checkpoint was published, all tiles except the
+ * last were complete. The last tile may have become complete since then.
  */
 async function readSlices(
   db: Db,

@@ -35,10 +35,10 @@ export type PublishDeps = {
 }
 
 /**
- * Publishes a checkpoint for each ledger that has grown. Returns whether to call again at once.
+ * Publishes a checkpoint for each ledger that has grown. Returns true if the caller should call again at once.
  *
- * A fault of a ledger is logged and does not stop the others. An error that affects all ledgers (no database) is
- * thrown.
+ * A fault of a ledger is logged and does not stop the other ledgers. Throws errors that affect all ledgers, for example
+ * if the database is unavailable.
  */
 export async function publishCheckpoints(deps: PublishDeps): Promise<boolean> {
   const ledgers = await listLedgersAhead(deps.pool, {
@@ -61,11 +61,11 @@ export async function publishCheckpoints(deps: PublishDeps): Promise<boolean> {
 }
 
 /**
- * Grows a ledger's tree by at most TREE_ENTRIES_PER_STEP entries, and publishes a checkpoint when the tree reaches
- * the head. Returns whether there is more to do.
+ * Grows the tree of a ledger by at most TREE_ENTRIES_PER_STEP entries. Publishes a checkpoint if the tree then contains
+ * all entries. Returns true if there is more to do.
  *
- * The note is stored outside Postgres before anybody can see it. So a restored backup cannot undo a published
- * checkpoint unnoticed. If the worker crashes before the note is also in Postgres, the note outside covers only
+ * The note is stored outside Postgres before anybody can see it. So if an older backup is restored, the missing entries
+ * are noticed. If the worker crashes before the note is also in Postgres, no harm is done: the note covers only
  * committed entries.
  */
 async function publishCheckpoint(deps: PublishDeps, ledgerId: Uuid): Promise<boolean> {
@@ -108,8 +108,8 @@ async function publishCheckpoint(deps: PublishDeps, ledgerId: Uuid): Promise<boo
 }
 
 /**
- * Verifies a note with the verifier's function before it is stored, because later checkpoints and receipts depend on
- * it. Throws the errors of verifyCheckpoint, and an Error for an unsigned tree head.
+ * Verifies a note before it is stored, with the same function that verifiers use, because later checkpoints and
+ * receipts depend on the note. Throws the errors of verifyCheckpoint. Throws an Error if the tree head is not signed.
  */
 function verifyNote(
   note: string,
@@ -125,9 +125,9 @@ function verifyNote(
 }
 
 /**
- * Throws if the stored tree differs from the last signed tree. Without this check an attacker whose login can write
- * to the table could make this worker sign a wrong root. At sizes between two checkpoints there is no signature to
- * check.
+ * Throws if the stored tree differs from the last signed tree. Without this check, an attacker whose login can write to
+ * the table could make this worker sign a wrong root. If there is no checkpoint of the tree's size, no signed root
+ * exists, and nothing is checked.
  */
 async function checkStoredTree(
   db: pg.ClientBase,
@@ -142,8 +142,8 @@ async function checkStoredTree(
 }
 
 /**
- * Throws ContradictionError if the ledger does not extend its stored checkpoint. Returns true if the ledger does not
- * extend it and the operator has acknowledged exactly that.
+ * Returns false if the ledger extends its stored checkpoint. If it does not, returns true if the operator has
+ * acknowledged this, and throws ContradictionError otherwise.
  */
 async function checkStored(
   storedCheckpoints: StoredCheckpoints,

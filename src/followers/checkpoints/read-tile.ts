@@ -15,9 +15,9 @@ import { proveTile } from './prove-tree.ts'
 const LENGTH_BYTES = 2
 
 /**
- * Returns a file of C2SP tlog-tiles, proved in the tree of `note`. `note` MUST cover the file's entries.
+ * Returns a file of C2SP tlog-tiles, after it was proved in the tree of `note`. `note` MUST cover the file's entries.
  *
- * The file has hashes of 32 bytes, or entries with length prefixes, at most 8 MiB (TILE_HASHES envelopes of
+ * A file has hashes of 32 bytes, or entries with length prefixes. It has at most 8 MiB (TILE_HASHES envelopes of
  * ENVELOPE_BYTES_MAX). Throws ApiError `integrity_fault` if the stored tile differs from the signed tree.
  */
 export async function readTile(
@@ -52,7 +52,7 @@ async function readProved(
   return bundle(envelopes, splitHashes(hashes))
 }
 
-/** Throws unless the entries have the proved hashes. */
+/** Makes an entry bundle. Throws unless each envelope has the proved hash. */
 async function bundle(envelopes: readonly Buffer[], leaves: readonly Uint8Array[]): Promise<Buffer> {
   const bytes = Buffer.alloc(envelopes.reduce((sum, { length }) => sum + LENGTH_BYTES + length, 0))
   const slice = new Slice()

@@ -12,15 +12,17 @@ type Deps = {
 }
 
 /**
- * - `closed`: the ledger does not extend its checkpoint, so it is closed until an operator acknowledges that.
- * - `gone`: the ledger is missing, so nothing can be closed.
+ * A ledger that does not extend its stored checkpoint.
+ *
+ * - `closed`: the ledger was closed until an operator acknowledges the contradiction.
+ * - `gone`: the ledger is missing, so there is nothing to close.
  */
 type Finding = 'closed' | 'gone'
 
 /**
- * Compares checkpoints stored outside Postgres with the chains, and closes a ledger that does not extend its own
- * checkpoint. Otherwise agents would continue on an older backup, and later entries that were already acknowledged
- * would be lost silently.
+ * Compares the checkpoints stored outside Postgres with the chains. Closes each ledger that does not extend its
+ * checkpoint. Otherwise agents would continue on an older backup, and entries that were acknowledged after the backup
+ * would be lost without notice.
  */
 export class RestoredLedgers {
   readonly #deps: Deps
@@ -37,8 +39,8 @@ export class RestoredLedgers {
   }
 
   /**
-   * Checks some ledgers. If one of them is older than its checkpoint, all ledgers are checked, because a backup
-   * contains the whole database. Returns false: there is never more to do at once.
+   * Checks some ledgers. If this finds a new contradiction, all ledgers are checked, because a backup contains the
+   * whole database. Always returns false, because the step is never repeated at once.
    */
   async step(): Promise<boolean> {
     const found = await this.#check(
@@ -48,7 +50,10 @@ export class RestoredLedgers {
     return false
   }
 
-  /** Checks all ledgers. Call it before anything is published, and before a server in the same process listens. */
+  /**
+   * Checks all ledgers. Must be called before any checkpoint is published, and before a server in the same process
+   * listens.
+   */
   async checkAll(): Promise<void> {
     const all = this.#deps.storedCheckpoints.all
     for (let at = 0; at < all.length; at += RESTORED_PER_QUERY) {
@@ -70,9 +75,9 @@ export class RestoredLedgers {
   }
 
   /**
-   * Returns unacknowledged contradictions. Another worker that shares the folder may have stored a later checkpoint,
-   * which was acknowledged or which the ledger extends. So the checkpoint is read from the file again. If the file is
-   * unreadable, the cached checkpoint is used.
+   * Returns the contradictions that are not acknowledged. Another worker that shares the folder may have stored a later
+   * checkpoint that the ledger does extend, or that was acknowledged. So the checkpoint is read from its file again. If
+   * the file is unreadable, the cached checkpoint is used.
    */
   async #listUnacknowledged(checkpoints: readonly StoredCheckpoint[]): Promise<Contradiction[]> {
     const { pool } = this.#deps

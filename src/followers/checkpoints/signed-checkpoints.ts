@@ -16,13 +16,17 @@ import { SIGNED_CHECKPOINTS_MAX } from '../limits.ts'
 const { sha256, verifySignature } = nativeProviders
 
 /**
- * Reads a ledger's checkpoints and verifies each with the note key. Others can write to the database, and an unsigned
- * note would look like a fault of the ledger. Throws `integrity_fault` for a note that does not verify.
+ * Reads the checkpoints of a ledger and verifies each note with the note key. An attacker may have changed a note in
+ * the database. If the server sent out a note without a valid signature, it would look like a fault of the ledger.
+ * Throws `integrity_fault` for a note that does not verify.
  */
 export class SignedCheckpoints {
   readonly #pool: Db
   readonly #noteKey: ServerKey
-  /** Verified notes, by ledger. A verification takes 60 to 140 µs, and most requests want the newest note. */
+  /**
+   * Maps a ledger to its newest verified note. A verification takes 60 to 140 µs, and most requests need the newest
+   * note.
+   */
   readonly #verified: Map<string, string>
 
   constructor(pool: Db, noteKey: ServerKey, verified = new Map<string, string>()) {
@@ -31,27 +35,27 @@ export class SignedCheckpoints {
     this.#verified = verified
   }
 
-  /** Returns a reader that reads from another database and shares this cache. */
+  /** Returns a reader that reads from another database pool and shares this cache. */
   on(pool: Db): SignedCheckpoints {
     return new SignedCheckpoints(pool, this.#noteKey, this.#verified)
   }
 
-  /** Returns the newest note; null: the ledger has no checkpoint. */
+  /** Returns the newest note, or null if the ledger has no checkpoint. */
   async newest(ledgerId: Uuid): Promise<string | null> {
     return this.#verify(ledgerId, await findCheckpoint(this.#pool, ledgerId, Number.MAX_SAFE_INTEGER))
   }
 
-  /** Returns the newest note with at least this many cosignatures; null: no such note. */
+  /** Returns the newest note with at least this many cosignatures, or null if there is no such note. */
   async cosigned(ledgerId: Uuid, cosignaturesMin: number): Promise<string | null> {
     return this.#verify(ledgerId, await findCosignedCheckpoint(this.#pool, ledgerId, cosignaturesMin))
   }
 
-  /** Returns the note of exactly this size; null: no such note. */
+  /** Returns the note of exactly this size, or null if there is no such note. */
   async ofSize(ledgerId: Uuid, size: number): Promise<string | null> {
     return this.#verify(ledgerId, await findCheckpointOfSize(this.#pool, ledgerId, size))
   }
 
-  /** Returns the smallest checkpoint of at least `sizeMin` entries; null: no such checkpoint. */
+  /** Returns the smallest checkpoint of at least `sizeMin` entries, or null if there is no such checkpoint. */
   async covering(ledgerId: Uuid, sizeMin: number): Promise<CheckpointRow | null> {
     const row = await findCheckpointCovering(this.#pool, ledgerId, sizeMin)
     this.#verify(ledgerId, row?.note ?? null)

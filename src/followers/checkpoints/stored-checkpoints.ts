@@ -16,24 +16,30 @@ export type StoredCheckpoint = {
 type CheckpointLog = { error(details: object, message: string): void }
 
 /**
- * Stores each ledger's newest checkpoint in a file outside Postgres. Restoring a backup reverts the table together
- * with the chain, but not these files.
+ * Stores the newest checkpoint of each ledger in a file outside Postgres. When a backup is restored, the tables and the
+ * chains become older, but these files do not.
  *
- * Several workers may share the folder. Each worker caches the checkpoints that it has written or read. If file and
- * cache differ, the file is right.
+ * Several workers may share the folder. Each worker caches the checkpoints that it has written or read. If a file and
+ * the cache differ, the file is right.
  */
 export class StoredCheckpoints {
   readonly #dir: string
-  /** Ordered by the time of writing, newest last. */
+  /**
+   * Maps a ledger to its newest checkpoint. Ordered by the time at which the checkpoint was written or read, newest
+   * last.
+   */
   readonly #newest = new Map<string, Checkpoint>()
-  /** Ledgers that `nextToCheck` will return before it starts again with all. */
+  /** Ledgers that `nextToCheck` has not returned yet in this pass through all ledgers. */
   #remaining: string[] = []
 
   constructor(dir: string) {
     this.#dir = dir
   }
 
-  /** Reads all files. An unreadable file is logged, and its ledger gets no checkpoint until the file is readable. */
+  /**
+   * Reads all files. If a file is unreadable, this is logged, and the ledger gets no new checkpoint until the file is
+   * readable.
+   */
   async load(log: CheckpointLog): Promise<void> {
     const names = await readdir(this.#dir).catch(onlyMissing([]))
     for (const name of names) {
@@ -47,7 +53,10 @@ export class StoredCheckpoints {
     return [...this.#newest].map(toStored)
   }
 
-  /** Returns the `newest` most recently written checkpoints, and `others` of all, round-robin. */
+  /**
+   * Returns checkpoints to check: the last `newest` checkpoints that were written, and `others` more, round-robin among
+   * all ledgers.
+   */
   nextToCheck(newest: number, others: number): StoredCheckpoint[] {
     if (this.#remaining.length === 0) this.#remaining = [...this.#newest.keys()]
     const ledgers = new Set([...this.#newest.keys()].slice(-newest))
@@ -56,8 +65,8 @@ export class StoredCheckpoints {
   }
 
   /**
-   * Returns a ledger's newest checkpoint from its file, because another worker may have written it. If the file is
-   * missing, returns the cached checkpoint, or null if none is cached.
+   * Reads the newest checkpoint of a ledger from its file, because another worker may have written it. If the file is
+   * missing, returns the cached checkpoint, or null if no checkpoint is cached.
    */
   async find(ledger: string): Promise<Checkpoint | null> {
     const known = this.#newest.get(ledger) ?? null
@@ -68,19 +77,22 @@ export class StoredCheckpoints {
     return checkpoint
   }
 
-  /** Returns the newest note; null: no file. */
+  /** Returns the newest note, or null if there is no file. */
   async findNote(ledger: string): Promise<string | null> {
     return readFile(this.#pathOf(ledger), 'utf8').catch(onlyMissing(null))
   }
 
-  /** Writes and removes a file in the way that `store` writes. Throws file system errors. */
+  /** Tests whether `store` can write: writes a file in the same way and removes it. Throws file system errors. */
   async tryToWrite(): Promise<void> {
     const path = join(this.#dir, `trial-${randomUUID()}`)
     await this.#write(path, '')
     await rm(path)
   }
 
-  /** Writes a note and returns when it is on disk. After a crash the file has the old or the new note, never a part. */
+  /**
+   * Writes a note and returns when it is on disk. After a crash, the file contains the whole old note or the whole new
+   * note.
+   */
   async store(ledger: string, note: string): Promise<void> {
     const { checkpoint } = parseCheckpoint(note)
     await this.#write(this.#pathOf(ledger), note)
@@ -88,8 +100,9 @@ export class StoredCheckpoints {
   }
 
   /**
-   * Copies the newest note to a file that no later note replaces. The copy is evidence of the ledger's state before
-   * the ledger continues from an older one. The name depends on the content, so repeating the call is harmless.
+   * Copies the newest note to a file that later notes do not replace. The copy is evidence of the ledger's state, made
+   * before the ledger continues from an older state. The file name depends only on the content, so repeating the call
+   * is harmless.
    */
   async setAside(ledger: string): Promise<void> {
     const note = await readFile(this.#pathOf(ledger), 'utf8')
@@ -103,7 +116,10 @@ export class StoredCheckpoints {
     this.#newest.set(ledger, checkpoint)
   }
 
-  /** Syncs the file and its directory: a file name is durable only once the directory is. */
+  /**
+   * Writes a file, and syncs the file and its directory. A new file name survives a crash only after the directory was
+   * synced.
+   */
   async #write(path: string, note: string): Promise<void> {
     const isMissing = await access(this.#dir).then(
       () => false,

@@ -35,9 +35,9 @@ import { verifyErasure } from './verify-erasure.ts'
 export type ErasureDeps = {
   readonly pool: pg.Pool
   readonly masterKey: MasterKey
-  /** Erasures that could not be carried out: the entry does not order the erasure, or another cause prevents it. */
+  /** Erasures that could not be carried out, for example because the entry does not order the erasure. */
   readonly refusedErasures: RefusedItems
-  /** Erasures of archived documents that the archive did not return yet. */
+  /** Erasures that wait until the archive returns their documents. */
   readonly waitingErasures: RefusedItems
   readonly observeErasure?: (documents: number) => void
   readonly log: {
@@ -47,12 +47,12 @@ export type ErasureDeps = {
 }
 
 /**
- * Makes rounds that remove erased documents of all ledgers, page by page. Each round returns whether there are more
+ * Makes rounds that remove erased documents of all ledgers, page by page. Each round returns true if there are more
  * pages.
  *
- * Many erasures of a ledger are carried out in one transaction. After it they are no longer pending. So another
- * worker continues the work of a killed worker, and two workers at once do no harm. A refused erasure stays pending
- * and does not stop the others.
+ * Many erasures of one ledger are carried out in one transaction. After this transaction they are no longer pending. So
+ * another worker can continue the work of a killed worker, and two workers at the same time do no harm. A refused
+ * erasure stays pending and does not stop the other erasures.
  */
 export function makeErasureRound(deps: ErasureDeps): () => Promise<boolean> {
   let last: PendingErasure | null = null
@@ -77,8 +77,8 @@ export function makeErasureRound(deps: ErasureDeps): () => Promise<boolean> {
 }
 
 /**
- * Groups erasures into calls. A call has erasures of one ledger and of few chunks, because the content of the chunks
- * is in memory meanwhile.
+ * Groups erasures for `carryOut`. All erasures of a group are of one ledger and of few chunks, because the content of
+ * these chunks is in memory at the same time.
  */
 function inCalls(erasures: readonly PendingErasure[]): PendingErasure[][] {
   const calls: PendingErasure[][] = []
@@ -101,9 +101,9 @@ function inCalls(erasures: readonly PendingErasure[]): PendingErasure[][] {
 }
 
 /**
- * Carries out one call. If an erasure is refused, or the archive has lost its document, the call is halved until that
- * erasure is found. If the archive is unreachable the call is not halved, because each half would wait for the
- * archive again.
+ * Carries out a group of erasures. If one of them is refused, or if the archive has lost its document, the group is
+ * split into halves again and again until this erasure is found. If the archive is unreachable, the group is not split,
+ * because each half would wait for the archive again.
  */
 async function carryOut(
   deps: ErasureDeps,
@@ -123,7 +123,8 @@ async function carryOut(
   } catch (error) {
     if (isUnavailable(error as Error)) throw error
     if (isAway(error)) {
-      // Only these erasures wait. The content of other chunks is in Postgres and needs no archive.
+      // Only erasures of archived content wait. The other erasures need no archive, because their content is in
+      // Postgres.
       const waiting = await listWaitingForArchive(deps.pool, first.ledgerId, erasures)
       wait(deps, [...waiting], error)
       const others = erasures.filter((erasure) => !waiting.has(erasure))
@@ -136,15 +137,15 @@ async function carryOut(
       return
     }
     if (error instanceof ArchiveFault) return wait(deps, erasures, error)
-    // Logged only once, because an attacker whose login can make such rows could otherwise fill the log.
+    // A refused erasure is logged only once. Otherwise an attacker whose login can make such rows could fill the log.
     const details = { err: error, ledger, seq: first.seq, document: first.document }
     if (deps.refusedErasures.refuse(nameOf(first))) deps.log.error(details, 'an erasure is refused')
   }
 }
 
 /**
- * Marks erasures as waiting for the archive, and logs each only once. They do not count as refused, because nobody
- * forged them.
+ * Marks erasures as waiting for the archive, and logs each of them only once. They do not count as refused, because
+ * they are not forged.
  */
 function wait(
   { waitingErasures, log }: ErasureDeps,
@@ -179,8 +180,8 @@ export async function eraseAll(
       )
     }
     try {
-      // One transaction for keys and rows: once its key is destroyed, a document that is only in the archive can't be
-      // read any more.
+      // Keys and rows change in one transaction, because a document that is only in the archive cannot be read any more
+      // once its key is destroyed.
       return await withPooledTransaction(pool, async (client) => {
         await destroyDocumentKeys(client, masterKey, ledgerId, erasures)
         return eraseDocuments(client, ledgerId, erasures, chunks)

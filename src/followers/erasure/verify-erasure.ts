@@ -7,9 +7,10 @@ import { formatDocumentSubject } from '../../proof/statement/document-subjects.t
 import { nativeProviders } from '../../signing/native.ts'
 
 /**
- * Throws ProofError unless an envelope key of the deployment signed the entry, and the entry orders exactly this
- * erasure: its ledger, subject and digest. The check is needed because a holder of the API's login can make the row
- * and the entry, but not the signature, and a document erased by mistake cannot be restored.
+ * Throws ProofError if no envelope key of the deployment signed the entry, or if the entry orders another erasure. The
+ * ledger, the subject and the digest must be those of `pending`. Somebody with the server's database login can forge
+ * the row and the entry, but not the signature. Without this check, such a row would make the worker erase a document
+ * for ever.
  */
 export function verifyErasure(pending: PendingErasure, findKey: FindKey): void {
   const { statement } = verifySignedEntry(pending.entry, findKey, nativeProviders)

@@ -22,19 +22,21 @@ export type ExpireDeps = Clocks & {
   readonly envelopeKeys: EnvelopeKeys
   readonly cursorMac: CursorMac
   readonly signers: Signers
-  /** Records that can't be expired in their current state. */
+  /** Records that could not be expired when this was last tried. */
   readonly refusedExpiries: RefusedItems
   readonly observeExpiry: () => void
   readonly log: { error(details: object, message: string): void }
 }
 
 /**
- * Makes rounds that expire records of all ledgers whose deadline passed without a delivery, page by page. Each round
- * returns whether there are more pages.
+ * Makes rounds that expire records of all ledgers, page by page. A record expires if its deadline has passed without a
+ * delivery. Each round returns true if there are more pages.
  *
- * The database's clock decides what is overdue, and decides again when the entry is appended; this machine's clock
- * has to agree. An expired record is no longer overdue. So another worker continues the work of a killed worker, and
- * if two workers expire the same record, the second changes nothing.
+ * The database's clock decides which records are overdue, and decides again when the entry is appended. This machine's
+ * clock must show the same.
+ *
+ * An expired record is no longer overdue. So another worker can continue the work of a killed worker. If two workers
+ * expire the same record, only the first changes something.
  */
 export function makeExpiryRound(deps: ExpireDeps): () => Promise<boolean> {
   let last: OverdueRecord | null = null
@@ -69,21 +71,23 @@ async function expire(deps: ExpireDeps, due: readonly GatedRecordKey[]): Promise
 }
 
 /**
- * Returns true if the record may expire now. An expiry is signed without a request, like a verdict. So it needs
- * entries that the follower has verified.
+ * Returns true if the record may expire now. The server signs an expiry without a request, as it signs a verdict. So
+ * the follower must have verified the record's entries.
  */
 function isOpen({ state, closed, isFaulty, isVerified }: GatedCase): boolean {
   return closed === null && !isFaulty && isVerified && (state === 'CREATED' || state === 'ACTIVE')
 }
 
-/** Returns true if the deadline in the row has passed. signExpiry later compares this deadline with the signed one. */
+/**
+ * Returns true if the deadline in the row has passed. signExpiry later compares this deadline with the signed deadline.
+ */
 function isOverdue(deps: ExpireDeps, { deadline }: GatedCase): boolean {
   return deadline !== null && deadline.getTime() <= agreedTime(deps)
 }
 
 /**
- * Signs the expiry. Throws ProofError unless the record was signed with this deadline and its entries agree with its
- * row.
+ * Signs the expiry. Throws ProofError if the deadline is not the one that was signed when the record was created, or if
+ * the record's entries contradict its row.
  */
 async function signExpiry(deps: ExpireDeps, found: GatedCase): Promise<EntryRow> {
   const signed = await verifyCase(deps.envelopeKeys, found)
@@ -108,8 +112,8 @@ async function signExpiry(deps: ExpireDeps, found: GatedCase): Promise<EntryRow>
 }
 
 /**
- * Handles the outcome. If a completion, another worker, a new key or a closure came first, nothing is done: the next
- * round reads the record again.
+ * Handles the outcome of an append. If the record or its ledger changed first, for example by a completion, another
+ * worker, a new key or a closure, nothing is done. The next round then reads the record again.
  */
 function settle(deps: ExpireDeps, found: GatedCase, outcome: AppendOutcome): void {
   if (outcome.status === 'appended') {
@@ -124,7 +128,7 @@ function settle(deps: ExpireDeps, found: GatedCase, outcome: AppendOutcome): voi
 
 function refuse(deps: ExpireDeps, { ledgerId, recordId }: GatedRecordKey, err: Error): void {
   const ids = { ledger: formatId('led', ledgerId), record: formatId('rec', recordId) }
-  // Logged only once, because an attacker whose login can make such rows could otherwise fill the log.
+  // A refused record is logged only once. Otherwise an attacker whose login can make such rows could fill the log.
   if (deps.refusedExpiries.refuse(nameOf({ ledgerId, recordId })))
     deps.log.error({ err, ...ids }, 'an overdue record could not be expired')
 }

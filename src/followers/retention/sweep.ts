@@ -27,7 +27,7 @@ import { commitSteps, errorOf, hasMoved } from '../verification/commit-steps.ts'
 export type RetentionDeps = Clocks & {
   readonly pool: pg.Pool
   readonly signers: Signers
-  /** Called with the number of documents that rules erased. */
+  /** Called with the number of documents that retention rules have erased. */
   readonly observeRetention: (documents: number) => void
   readonly log: {
     info(details: object, message: string): void
@@ -36,18 +36,19 @@ export type RetentionDeps = Clocks & {
 }
 
 type Rules = RetentionState['rules']
-/** Record whose retention has ended. `digest`: digest of the record's payload. */
+/** A record whose retention has ended. `digest`: digest of the record's payload. `rule`: seq of the retention rule. */
 type DueRecord = { readonly record: RetentionRecord; readonly digest: Uint8Array; readonly rule: number }
 type DueDocument = { readonly recordId: Uuid; readonly document: ErasableRow; readonly rule: number }
 
 /**
- * Does one page of one ledger's sweep: erases the documents of records whose retention has ended. Each erasure is one
- * entry, which names the rule. The worker then removes the documents (src/followers/erasure).
+ * Handles one page of the sweep of one ledger: erases the documents of records whose retention has ended. Each erasure
+ * is one entry, which names the rule. The worker removes the documents later (src/followers/erasure).
  *
- * When an entry is appended, the database decides again, by its own clock and under the lock of the chain. So a legal
- * hold that was set before still prevents the erasure. Returns whether there may be more. Ledgers are served
- * round-robin, page by page. After a crash the page is done again, and documents that were already erased are
- * skipped.
+ * When an entry is appended, the database decides again, with its own clock and while the chain is locked. So a legal
+ * hold that was set in the meantime still prevents the erasure.
+ *
+ * Returns true if there may be more to do. Ledgers are handled round-robin, one page at a time. After a crash the page
+ * is handled again, and documents that are already erased are skipped.
  */
 export async function sweepRetention(deps: RetentionDeps): Promise<boolean> {
   const sweep = await claimSweep(deps.pool)
@@ -64,7 +65,9 @@ export async function sweepRetention(deps: RetentionDeps): Promise<boolean> {
   return true
 }
 
-/** Erases one page. Returns where the next page begins; null: the sweep is complete. */
+/**
+ * Erases the documents of one page. Returns the seq at which the next page begins, or null if the sweep is complete.
+ */
 async function sweepPage(deps: RetentionDeps, sweep: Sweep): Promise<number | null> {
   const { pool } = deps
   const { ledgerId, nextSeq: from } = sweep
@@ -114,7 +117,10 @@ async function documentsOf(
   return [{ document, subjectId: recordId, digest, seq, erasedSeq, needed, type, agents }]
 }
 
-/** Returns the author of the erasures, which is the server. Throws ProofError unless the rules are the signed ones. */
+/**
+ * Returns the author of the erasures, which is the server. Throws ProofError if an applied rule differs from the signed
+ * rule.
+ */
 async function openAuthor(deps: RetentionDeps, sweep: Sweep, rules: Rules, due: readonly DueRecord[]) {
   const { pool } = deps
   const { ledgerId } = sweep
@@ -129,8 +135,8 @@ async function openAuthor(deps: RetentionDeps, sweep: Sweep, rules: Rules, due: 
 type ErasureAuthor = Awaited<ReturnType<typeof openAuthor>>
 
 /**
- * Commits erasures of a page in batches: while one batch is committed, the next is signed. Each entry has the time at
- * which it is signed, because the database refuses entries that are much older than its clock.
+ * Commits the erasures of a page in batches. While one batch is committed, the next batch is signed. Each entry
+ * contains the time at which it is signed, because the database refuses entries that are much older than its clock.
  */
 class ErasureBatches {
   readonly #deps: RetentionDeps
@@ -145,7 +151,7 @@ class ErasureBatches {
     this.#by = by
   }
 
-  /** Signs an erasure. Throws the error of an earlier batch. */
+  /** Signs an erasure. Throws if an earlier batch has failed. */
   async add({ recordId, document, rule }: DueDocument): Promise<void> {
     if (this.#slice.isOver) await this.#slice.next()
     const claims = erasureEntry(recordId, document, { code: 'retention', reason: null, rule })
@@ -154,7 +160,7 @@ class ErasureBatches {
     if (this.#entries.length >= RETENTION_ENTRIES_PER_CALL) await this.#commit()
   }
 
-  /** Commits the last batch and returns the number of appended erasures. Throws like `add`. */
+  /** Commits the last batch and returns the number of appended erasures. Throws if a batch has failed. */
   async close(): Promise<number> {
     if (this.#entries.length > 0) await this.#commit()
     await this.#committing
@@ -168,12 +174,15 @@ class ErasureBatches {
     this.#committing = commit(this.#deps, entries).then((erased) => {
       this.#erased += erased
     })
-    // Handled here only to avoid an unhandled rejection. The next batch, or `close`, awaits it and gets the error.
+    // This only prevents an unhandled rejection. The next batch or `close` awaits the promise and gets the error.
     this.#committing.catch(() => {})
   }
 }
 
-/** Commits entries and returns how many were appended. For the others, another decision came first. */
+/**
+ * Commits entries and returns the number of appended entries. An entry is not appended if, for example, its document
+ * was erased first or a hold was set. Throws for other failures.
+ */
 async function commit(
   { pool, observeRetention }: RetentionDeps,
   entries: readonly EntryRow[],
@@ -193,15 +202,18 @@ async function commit(
   return erased
 }
 
-/** Returns true if, just before, the document was erased, a hold was set or a rule was lengthened. */
+/**
+ * Returns true if the erasure is no longer allowed or needed: the document was already erased, a hold was set, or a
+ * rule was lengthened.
+ */
 function isDecidedOtherwise(outcome: AppendOutcome): boolean {
   if (outcome.status !== 'failed') return false
   return ['erasures_pkey', 'erasures_held', 'erasures_kept'].includes(constraintOf(outcome.error) ?? '')
 }
 
 /**
- * Throws ProofError unless each applied rule equals the rule that its entry signs. So nobody can erase documents by
- * writing to a table.
+ * Throws ProofError if an applied rule differs from the rule in its signed entry. So nobody can erase documents by
+ * changing the table of rules.
  */
 async function verifyRules(
   pool: pg.Pool,

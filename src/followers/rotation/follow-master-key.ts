@@ -4,9 +4,9 @@ import type { Signers } from '../../signing/signers.ts'
 import { MASTER_KEY_AGE_MS_MAX } from '../limits.ts'
 
 /**
- * Reloads the server keys regularly while the master key is replaced, because they show which key seals. A failed
- * reload is repeated. Database sessions that were authenticated with the old master key are renewed before Postgres
- * forgets that key. Returns a function that stops this.
+ * Reloads the server keys regularly, because they show which master key is in use while the master key is replaced. If
+ * a reload fails, it is repeated. When the master key has changed, the database sessions are renewed before Postgres
+ * forgets the old key. Returns a function that stops the reloading.
  */
 export function followMasterKey(
   { signers, masterKey, database }: { signers: Signers; masterKey: MasterKey; database: Database },

@@ -20,7 +20,7 @@ import { ROTATION_LEDGERS_PER_ROUND } from '../limits.ts'
 export type RotateDeps = {
   readonly pool: pg.Pool
   readonly loadSigners: () => Promise<Signer[]>
-  /** Ledgers that could not be moved to the new key the last time. */
+  /** Ledgers that could not be moved to the new key on the last try. */
   readonly unmoved: PausedLedgers
   readonly now: () => number
   readonly log: {
@@ -30,11 +30,12 @@ export type RotateDeps = {
 }
 
 /**
- * Moves ledgers to the newest envelope key, each by an entry in its own chain that the old key signs. Retires keys
- * that no ledger uses. Returns whether to call again at once.
+ * Moves ledgers to the newest envelope key. Each ledger is moved by an entry in its own chain, which the old key signs.
+ * Retires keys that no ledger uses. Returns true if the caller should call again at once.
  *
- * There is no state between rounds, because a ledger's head names its key and changes together with the entry. So a
- * worker may die at any point. If two workers rotate at once, the entry of one is stale.
+ * Nothing is stored between rounds: the head of a ledger names its key and changes together with the entry. So a worker
+ * may be killed at any point. If two workers move a ledger at the same time, one of the two entries is refused as
+ * stale.
  */
 export async function rotateKeys(deps: RotateDeps): Promise<boolean> {
   const keys = await listSigningKeys(deps.pool)
@@ -47,7 +48,10 @@ export async function rotateKeys(deps: RotateDeps): Promise<boolean> {
   return ledgers.length === ROTATION_LEDGERS_PER_ROUND && moved > 0
 }
 
-/** Moves ledgers and returns how many were moved. A failure is logged; the ledger pauses, and the others continue. */
+/**
+ * Moves ledgers and returns the number of moved ledgers. If a ledger fails, this is logged, the ledger is paused, and
+ * the other ledgers continue.
+ */
 async function moveLedgers(
   deps: RotateDeps,
   ledgers: readonly LedgerToRotate[],
@@ -70,8 +74,8 @@ async function moveLedgers(
 }
 
 /**
- * Logs an outcome, unless it needs no action. `stale`: another worker came first. `closed`: the ledger was closed
- * after it was listed. In both cases the next round reads the ledger again.
+ * Logs an outcome that needs attention. The outcomes `stale` (another worker was first) and `closed` (the ledger was
+ * closed after it was listed) are not logged. After both, the next round reads the ledger again.
  */
 function reportOutcome(deps: RotateDeps, ledger: string, outcome: AppendOutcome): void {
   if (outcome.status === 'stale' || (outcome.status === 'refused' && outcome.reason === 'closed')) return

@@ -7,8 +7,8 @@ import type { EntryRow } from '../../db/chain/append-entries.ts'
 type Steps = readonly EntryRow[]
 
 /**
- * Commits the steps of many records in as few calls as the limits of a call allow. Steps of one record stay in the
- * same call. Returns the outcomes of each record's entries, in order. Never throws.
+ * Commits the steps of many records in as few calls as possible. Steps of one record stay in the same call. Returns the
+ * outcomes of each record's entries, in order. Never throws.
  */
 export async function commitSteps(pool: pg.Pool, steps: readonly Steps[]): Promise<AppendOutcome[][]> {
   const outcomes: AppendOutcome[][] = []
@@ -39,8 +39,8 @@ function inCalls(steps: readonly Steps[]): Steps[][] {
 }
 
 /**
- * Returns true if the record or its ledger has changed since the step was made, so that the step may be made again.
- * If one step of a pair was refused, the other step has the outcome `again`.
+ * Returns true if the record or its ledger has changed since the step was signed. The step can then be signed again. If
+ * one step of a pair was refused, the other step has the outcome `again`.
  */
 export function hasMoved(outcome: AppendOutcome): boolean {
   if (outcome.status === 'stale' || outcome.status === 'again') return true

@@ -25,20 +25,21 @@ export type EnqueueCompletionsDeps = {
   readonly cursorMac: CursorMac
   /** Makes the follower verify a ledger at once. */
   readonly requestVerification: (ledgerId: Uuid) => void
-  /** Wakes the verification jobs of this process. Other processes poll once a second. */
+  /** Starts polling for verification jobs in this process at once. Other processes poll once a second. */
   readonly wakeVerification: () => void
   readonly log: { warn(details: object, message: string): void }
 }
 
 /**
- * Makes jobs for completions without a job, in the transaction that marks the completions. Returns whether to call
- * again at once.
+ * Makes a job for each completion without a job, in the transaction that marks the completion. Returns true if the
+ * caller should call again at once.
  *
- * The queue is first in, first out, so it stays short and is shared among the ledgers. If one ledger submits more
- * than the workers verify, another ledger waits for COMPLETIONS_QUEUED_MAX jobs and not for the whole backlog.
+ * The queue is first in, first out. So it is kept short, and ledgers share it. If one ledger submits more than the
+ * workers can verify, completions of other ledgers wait only for COMPLETIONS_QUEUED_MAX jobs, not for the whole
+ * backlog.
  *
- * There is no cursor. An index contains only waiting completions, so an idle round costs one index read, and no
- * completion is ever skipped (docs/decisions/0014-a-completion-needs-no-job.md).
+ * There is no cursor. An index contains only waiting completions, so an idle round takes one index read, and no
+ * completion is ever skipped (docs/decisions/0008-verification-and-followers.md#verification-of-completions).
  */
 export async function enqueueCompletions(deps: EnqueueCompletionsDeps): Promise<boolean> {
   const ledgers = await findReadyLedgers(deps)
@@ -49,8 +50,8 @@ export async function enqueueCompletions(deps: EnqueueCompletionsDeps): Promise<
 }
 
 /**
- * Returns ledgers with completions that can be verified now. For the other ledgers with completions, it requests that
- * the follower verifies their entries first.
+ * Returns the ledgers whose completions can be verified now. If a completion's entries are not verified yet, requests
+ * that the follower verifies the ledger.
  */
 export async function findReadyLedgers(
   deps: Pick<EnqueueCompletionsDeps, 'pool' | 'cursorMac' | 'requestVerification'>,
@@ -78,7 +79,10 @@ async function takeWaiting(
   return waiting.length
 }
 
-/** Inserts jobs and links the completions to them. Call it in the transaction that took the completions. */
+/**
+ * Inserts jobs and stores their ids with the completions. Must be called while the transaction that locked or claimed
+ * the completions is open. `client` may be in that transaction or in another one.
+ */
 export async function insertJobs(
   boss: PgBoss,
   client: pg.ClientBase,

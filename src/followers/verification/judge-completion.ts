@@ -10,8 +10,8 @@ import type { JudgedDocuments, SignedCompletion } from './verify-completion.ts'
 type JudgeDeps = { readonly types: TypeRegistry; readonly typeWaitMsMax?: number }
 
 /**
- * Judges a completion by the rules of the record's type, with the agreed tolerances. Throws ProofError unless the
- * type has the digest that the record was created with.
+ * Judges a completion by the rules of the record's type, with the tolerances of the record. Throws ProofError if the
+ * type's digest differs from the digest with which the record was created.
  */
 export async function judgeCompletion(
   deps: JudgeDeps,
@@ -30,8 +30,8 @@ export async function judgeCompletion(
 }
 
 /**
- * Finds a type, but waits only for a limited time. If the ledger has used up its share, compiling the type is
- * delayed, and the whole batch would wait with it.
+ * Finds a type. Waits only for a limited time: if the ledger has used up its share of compile time, compiling is
+ * delayed, and the whole batch would have to wait.
  */
 function findType(
   { types, typeWaitMsMax = COMPLETION_TYPE_WAIT_MS_MAX }: JudgeDeps,

@@ -16,7 +16,7 @@ import type { SignedCompletion } from './verify-completion.ts'
 
 type Signing = { readonly signer: Signer; readonly entropy: Entropy; readonly nowMs: number }
 
-/** Signs the verification. For an `auto` gate it also signs the verdict, and both are appended together. */
+/** Signs the verification. For a record with gate `auto`, also signs the verdict. The caller appends both together. */
 export function signVerification(
   signing: Signing,
   found: GatedCase,
@@ -42,7 +42,7 @@ export function signVerification(
   return [entry, signVerdict(signing, found, signed, predicate as JsonObject, after)]
 }
 
-/** Signs only the verdict of an `auto` gate, if the verification is already in the chain. */
+/** Signs only the verdict of a record with gate `auto`. For records whose verification is already in the chain. */
 export function signLateVerdict(
   signing: Signing,
   found: GatedCase,

@@ -3,9 +3,9 @@ import { formatId } from '../../proof/ids.ts'
 import type { VerificationObserver } from './verify-completions.ts'
 
 /**
- * Wraps an observer. A completion with a `traceparent` gets a span in that trace, which starts at the completion's
- * submission. The span links to the round or job batch that verified the completion. A completion without a
- * `traceparent` gets no span.
+ * Wraps an observer, so that each verified completion with a `traceparent` gets a span in that trace. The span starts
+ * when the completion was submitted. It links to the round or job batch that verified the completion. A completion
+ * without a `traceparent` gets no span.
  */
 export function traceVerification(tracing: Tracing, observe: VerificationObserver): VerificationObserver {
   return (outcome, ms, completion) => {

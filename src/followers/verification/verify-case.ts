@@ -17,14 +17,14 @@ export type SignedCase = ClaimedState & {
   readonly issuer: string
   readonly created: ParsedStatement
   readonly newest: ParsedStatement
-  /** Leaf hash of the newest entry, lower-case hex. The next entry names this leaf. */
+  /** Leaf hash of the newest entry in lower-case hex. The record's next entry must name it. */
   readonly lastLeaf: string
 }
 
 /**
- * Verifies a gated record. Throws ProofError unless the record was created in this ledger, and its newest signed
- * entry agrees with its columns. The check is needed because the database's owner can write columns and rows, and the
- * worker signs verdicts based on them.
+ * Verifies a gated record. Throws ProofError if the record was created in another ledger, or if its columns differ from
+ * its newest signed entry. The check is needed because the owner of the database can write columns and rows, and the
+ * worker signs verdicts that depend on them.
  */
 export async function verifyCase(keys: EnvelopeKeys, found: GatedCase): Promise<SignedCase> {
   const ledger = formatId('led', found.ledgerId)

@@ -24,8 +24,8 @@ type SignedTerms = {
 }
 
 /**
- * A waiting completion with its signed statements. `verified`: the signed verification, if only the verdict is
- * missing.
+ * A waiting completion with its signed statements. `verified`: predicate of the signed verification if only the verdict
+ * is missing, otherwise null.
  */
 export type SignedCompletion = SignedCase & {
   readonly terms: SignedTerms
@@ -34,12 +34,12 @@ export type SignedCompletion = SignedCase & {
   readonly verified: JsonObject | null
 }
 
-/** null: the document was erased. */
+/** The documents that the rules judge. null for a document that was erased. */
 export type JudgedDocuments = { readonly payload: JsonValue | null; readonly evidence: JsonValue | null }
 
 /**
- * Verifies a completion. Throws ProofError unless the signed entries (creation, completion, and verification if there
- * is one) show that the record waits for the worker.
+ * Verifies a completion. The signed entries of its creation, of its completion and, if it exists, of its verification
+ * must show that the record waits for the worker. Throws ProofError otherwise.
  */
 export async function verifyCompletion(keys: EnvelopeKeys, found: GatedCase): Promise<SignedCompletion> {
   const signed = await verifyCase(keys, found)
@@ -64,7 +64,10 @@ export async function verifyCompletion(keys: EnvelopeKeys, found: GatedCase): Pr
   return { ...signed, terms, completion, submittedAtMs, verified: signed.newest.predicate }
 }
 
-/** Returns the completion that the verification in the newest entry judged. It is the entry before the verification. */
+/**
+ * Returns the completion that was verified by the record's newest entry. The completion must be the entry before the
+ * newest. Throws ProofError otherwise.
+ */
 async function verifySubmitted(
   keys: EnvelopeKeys,
   signed: SignedCase,
@@ -89,7 +92,10 @@ function readTerms(predicate: JsonObject): SignedTerms {
   return { type, typeDigest, gate, tolerances: tolerances ?? null }
 }
 
-/** Reads payload and evidence. Throws ProofError unless each is the signed one, or was erased by a signed entry. */
+/**
+ * Reads payload and evidence. Each document must have the signed digest, or a signed entry must have erased it. Throws
+ * ProofError otherwise.
+ */
 export async function readDocuments(
   { pool, envelopeKeys }: { readonly pool: pg.Pool; readonly envelopeKeys: EnvelopeKeys },
   found: GatedCase,
@@ -143,8 +149,8 @@ function parseDocument({ document, sha256 }: SignedDocument, { salt, content }: 
 }
 
 /**
- * Throws ProofError unless a signed entry erased the document. Without this check a forged erasure row would make the
- * completion fail.
+ * Throws ProofError if no signed entry erased the document. Without this check, a forged row in the table of erasures
+ * would make the completion fail.
  */
 async function verifyErased(
   pool: pg.Pool,

@@ -29,11 +29,14 @@ export type VerifyCompletionsDeps = {
   readonly entropy: Entropy
   readonly now: () => number
   readonly observeVerification: VerificationObserver
-  /** Longest wait for a type. Default: COMPLETION_TYPE_WAIT_MS_MAX. */
+  /** Maximum time in ms to wait for a type. Default: COMPLETION_TYPE_WAIT_MS_MAX. */
   readonly typeWaitMsMax?: number
 }
 
-/** Called for each verified completion, with the time since its submission, and for each refused completion. */
+/**
+ * Called for each verified completion and for each refused completion. `ms`: time since the completion was submitted; 0
+ * if it was refused.
+ */
 export type VerificationObserver = (
   outcome: 'pass' | 'fail' | 'refused',
   ms: number,
@@ -41,8 +44,9 @@ export type VerificationObserver = (
 ) => void
 
 /**
- * Result of a completion.
+ * The result for one completion.
  *
+ * - `done`: nothing is left to do now.
  * - `refused`: the stored data differ from the signed data. Nothing was appended, and a retry does not help.
  * - `failed`: a retry may succeed.
  */
@@ -52,27 +56,28 @@ export type VerificationResult =
 
 const DONE: VerificationResult = { status: 'done' }
 
-/** `moved`: another worker came first, or the ledger has a new key. */
+/** `moved`: the record or its ledger has changed, because another worker was first or the ledger has a new key. */
 type AttemptResult = VerificationResult | { readonly status: 'moved'; readonly error: Error }
 
 /**
- * Steps to append for one completion. `outcome`: result of the completion's verification; null: only the verdict was
- * missing.
+ * The entries to append for one completion. `outcome`: result of the completion's rules. null if the completion was
+ * verified before and only the verdict is missing.
  */
 type SignedSteps = GatedRecordKey & {
   readonly entries: readonly EntryRow[]
   readonly outcome: 'pass' | 'fail' | null
   readonly submittedAtMs: number
-  /** Traceparent of the submitting request. The type is unchecked: it may be any JSON value. */
+  /** Traceparent of the request that submitted the completion. Its type is not checked: it may be any JSON value. */
   readonly traceparent: unknown
 }
 
 /**
- * Verifies completions of any ledgers and returns one result for each, in order.
+ * Verifies completions of any ledgers. Returns one result for each completion, in order.
  *
- * All are read in one snapshot, and the steps are committed in as few calls as possible. No step is appended twice,
- * even if another worker does the same, because the chain accepts one entry for each version of a record. A
- * completion at or above its ledger's verified size is skipped and found again later.
+ * All completions are read in one snapshot, and their steps are committed in as few calls as possible. No step is
+ * appended twice, even if another worker verifies the same completion, because the chain accepts one entry for each
+ * version of a record. If a completion is not below the verified size of its ledger, it is skipped and found again
+ * later.
  */
 export async function verifyCompletions(
   deps: VerifyCompletionsDeps,
@@ -106,14 +111,14 @@ async function attempt(
   return prepared.map((one) => ('entries' in one ? settle(deps, one, committed.next().value!) : one))
 }
 
-/** Returns true for a closed or faulty ledger, to which nothing is appended. */
+/** Returns true if the ledger is closed or has a fault. Nothing is appended to such a ledger. */
 function isClosedOrFaulty({ closed, isFaulty }: GatedCase): boolean {
   return closed !== null || isFaulty
 }
 
 /**
- * Drops steps of ledgers in which a fault was found while the batch was prepared. Preparing can take as long as
- * compiling the types takes.
+ * Drops the steps of ledgers in which a fault was found while the batch was prepared. Preparing may take long, because
+ * types may have to be compiled.
  */
 async function dropFaulty(
   deps: VerifyCompletionsDeps,
@@ -125,8 +130,8 @@ async function dropFaulty(
 }
 
 /**
- * Prepares all steps. It starts one in each slice of the event loop, because starting all at once would block the
- * thread's other work.
+ * Prepares the steps of all completions. Starts one completion in each iteration of the event loop. Starting all at
+ * once would block other work of the thread.
  */
 async function prepareAll(
   deps: VerifyCompletionsDeps,
@@ -141,8 +146,8 @@ async function prepareAll(
 }
 
 /**
- * Prepares the steps of one completion. Returns `done` if there is nothing to append now. Throws ProofError if the
- * stored data differ from the signed data.
+ * Prepares the steps of one completion. Returns status `done` if there is nothing to append now. Throws ProofError if
+ * the stored data differ from the signed data.
  */
 async function prepare(
   deps: VerifyCompletionsDeps,
@@ -176,15 +181,15 @@ function toResult(deps: VerifyCompletionsDeps, error: Error): VerificationResult
 }
 
 /**
- * Returns the result of a completion. `outcomes`: one for each entry. If only the first of two entries was appended,
- * the verdict is missing.
+ * Returns the result for a completion. `outcomes` has one outcome for each entry. If only the first of two entries was
+ * appended, the verdict is still missing.
  */
 function settle(
   deps: VerifyCompletionsDeps,
   { entries, outcome, submittedAtMs, ledgerId, recordId, traceparent }: SignedSteps,
   outcomes: readonly AppendOutcome[],
 ): AttemptResult {
-  // A verdict is a settlement, and a settlement is delivered only after the follower has verified it.
+  // A verdict is a settlement. Settlements are delivered only after the follower has verified them.
   const isVerdict = entries.at(-1)!.kind === 'verdict-rendered'
   if (isVerdict && outcomes.at(-1)!.status === 'appended') deps.requestVerification(ledgerId)
   if (outcomes[0]!.status === 'appended' && outcome !== null)

@@ -21,12 +21,13 @@ import {
 type VerifyWaitingDeps = EnqueueCompletionsDeps & VerifyCompletionsDeps
 
 /**
- * Makes rounds that verify completions without a job. Only completions that fail get a job, which is retried and at
- * last becomes a dead letter. When every completion had a job, Postgres spent a tenth of its time on jobs, and four
- * of the five commits of each batch.
+ * Makes rounds that verify completions without a job. Only completions that fail get a job. The job is retried and at
+ * last becomes a dead letter. Jobs are expensive: when every completion had a job, jobs took a tenth of Postgres' time,
+ * and four of the five commits of each batch.
  *
- * The first round makes jobs for all completions that wait when the worker starts. One of them may have killed the
- * worker before, and a job has a bounded number of retries.
+ * The first round makes jobs for all completions that wait when the worker starts. One of these completions may have
+ * crashed the worker before. With a job, it can do so only a limited number of times, because a job has limited
+ * retries.
  */
 export function makeVerificationRound(deps: VerifyWaitingDeps): () => Promise<boolean> {
   let isFirst = true
@@ -38,7 +39,7 @@ export function makeVerificationRound(deps: VerifyWaitingDeps): () => Promise<bo
   }
 }
 
-/** Does one round. Returns whether to call again at once. */
+/** Does one round. Returns true if the caller should call again at once. */
 export async function verifyWaiting(deps: VerifyWaitingDeps): Promise<boolean> {
   const ledgers = await findReadyLedgers(deps)
   if (ledgers.length === 0) return false
@@ -49,9 +50,9 @@ export async function verifyWaiting(deps: VerifyWaitingDeps): Promise<boolean> {
       claimMsMax: COMPLETION_CLAIM_MS_MAX,
     })
     const left = await verifyClaimed(deps, waiting)
-    // In another transaction, because Postgres may have ended this one if the batch took too long. The jobs must be
-    // stored: otherwise the completion that makes the batch slow would be tried again and again, together with all
-    // others.
+    // The jobs are inserted in another transaction, because Postgres may have ended this one if the batch took too
+    // long. The jobs must be stored. Otherwise a completion that makes the batch too slow would be tried again and
+    // again, together with all other completions.
     if (left.length > 0) await withPooledTransaction(deps.pool, (other) => insertJobs(deps.boss, other, left))
     return { more: hasFullShare(waiting), left: left.length }
   })
@@ -59,7 +60,7 @@ export async function verifyWaiting(deps: VerifyWaitingDeps): Promise<boolean> {
   return more
 }
 
-/** Returns true if a ledger's full share was taken, because the ledger may then have more completions. */
+/** Returns true if the completions taken from some ledger fill its share. The ledger may then have more completions. */
 function hasFullShare(waiting: readonly GatedRecordKey[]): boolean {
   const counts = new Map<string, number>()
   for (const { ledgerId } of waiting) counts.set(ledgerId, (counts.get(ledgerId) ?? 0) + 1)
@@ -67,7 +68,7 @@ function hasFullShare(waiting: readonly GatedRecordKey[]): boolean {
   return [...counts.values()].some((count) => count >= share)
 }
 
-/** Returns the completions that were not verified. */
+/** Verifies the claimed completions. Returns those that were not verified. */
 async function verifyClaimed(
   deps: VerifyWaitingDeps,
   waiting: readonly GatedRecordKey[],
@@ -84,7 +85,7 @@ async function attempt(
   const first: VerifyCompletionsDeps = {
     typeWaitMsMax: COMPLETION_TYPE_WAIT_FIRST_MS_MAX,
     ...deps,
-    // A refusal is not reported here, because the job repeats and reports it.
+    // A refusal is not reported here. The job verifies the completion again and reports the refusal.
     observeVerification: (outcome, ...found) => {
       if (outcome !== 'refused') deps.observeVerification(outcome, ...found)
     },

@@ -17,7 +17,9 @@ type PostDeps = {
   readonly stopping: AbortSignal
 }
 
-/** Makes the target for a witness of TALLYSTICK_WITNESSES. Such a witness gets the checkpoints of every ledger. */
+/**
+ * Makes the target for a witness listed in TALLYSTICK_WITNESSES. Such a witness gets the checkpoints of every ledger.
+ */
 export function namedWitness(deps: SendDeps & PostDeps, witness: WitnessSetting): WitnessTarget {
   const { key } = witness
   const kid = keyThumbprint(nativeProviders.sha256, key.key)
@@ -52,7 +54,7 @@ async function post(
       throw new WitnessError('unreachable', `it answered ${answer.status}`, answer.retryAfterMs)
     if (answer.ended === 'cut' || answer.ended === 'slow')
       throw new WitnessError('unreachable', `its answer ${answer.status} was cut off`)
-    // The body is null if the answer was too long. The text is then empty.
+    // The body is null if the answer was too long. The text is empty in that case.
     return { status: answer.status, text: utf8Decode(answer.body ?? new Uint8Array()) }
   } catch (error) {
     if (error instanceof OutboundError) throw new WitnessError('unreachable', error.message)

@@ -30,8 +30,8 @@ type PeerWitnessDeps = SendDeps &
 export const PEERS_TARGET = 'peers'
 
 /**
- * Makes the target for peers as witnesses. Each peer gets the checkpoints of those ledgers that have a peering with
- * it.
+ * Makes the target for all peers that act as witnesses. Each peer gets the checkpoints of the ledgers that have a
+ * peering with it.
  */
 export function peerWitnesses(deps: PeerWitnessDeps): WitnessTarget {
   const { pool } = deps
@@ -72,14 +72,15 @@ async function ask(deps: PeerWitnessDeps, peer: WitnessingPeer, checkpoint: stri
     return readAnswer(answer)
   } catch (error) {
     if (!(error instanceof PeerError)) throw error
-    // The peer does not witness: an older server has no such route, and a newer server may have it switched off.
+    // The peer is not a witness. An older server has no route for cosigning, and a newer server may have it switched
+    // off.
     if (error.code === 'witness_off' || error.code === 'not_found')
       throw new WitnessError('declined', error.message, WITNESS_PAUSE_MS_MAX)
     throw new WitnessError('unreachable', error.message, error.retryAfterMs)
   }
 }
 
-/** Converts a peer's answer to an answer of C2SP tlog-witness. */
+/** Converts the answer of a peer to an answer as C2SP tlog-witness defines it. */
 function readAnswer({ outcome, line, size }: JsonObject): CosignerAnswer {
   if (outcome === 'cosigned') return { status: 200, text: String(line) }
   if (outcome === 'conflict') return { status: 409, text: `${size}\n` }

@@ -22,15 +22,15 @@ export type SendDeps = {
 }
 
 export type Cosigner = {
-  /** The witness's cosigning key; null: the peer has not named its key yet. */
+  /** The key with which the witness cosigns. null if the witness is a peer that has not sent its key yet. */
   readonly key: NoteKey | null
-  /** null: a witness that the operator configured. */
+  /** The peer that is the witness. null if the operator configured the witness. */
   readonly peerId: Uuid | null
-  /** Sends a request of C2SP tlog-witness and returns the answer. Throws WitnessError. */
+  /** Sends a request as C2SP tlog-witness defines it, and returns the answer. Throws WitnessError. */
   readonly send: (body: string) => Promise<CosignerAnswer>
 }
 
-/** Answer of a witness. `status`: as in C2SP tlog-witness. */
+/** The answer of a witness. `status`: HTTP status as C2SP tlog-witness defines it. */
 export type CosignerAnswer = { readonly status: number; readonly text: string }
 
 /**
@@ -39,14 +39,14 @@ export type CosignerAnswer = { readonly status: number; readonly text: string }
  * - `ahead`: the witness claims to have seen more entries than the ledger has.
  * - `refused`: the witness does not accept the checkpoint.
  * - `invalid`: the answer is not a valid cosignature.
- * - `unreachable`: the witness may answer later.
- * - `declined`: the peer is not a witness, or not yet.
+ * - `unreachable`: the witness did not answer, but may answer later.
+ * - `declined`: the peer is not a witness, or has not sent its key yet.
  */
 export type WitnessFailure = 'ahead' | 'refused' | 'invalid' | 'unreachable' | 'declined'
 
 export class WitnessError extends Error {
   readonly failure: WitnessFailure
-  /** Retry-After of the witness; null: the header is absent. */
+  /** Wait in ms that the witness requested by Retry-After. null if the answer has no such header. */
   readonly retryAfterMs: number | null
 
   constructor(failure: WitnessFailure, detail: string, retryAfterMs: number | null = null) {
@@ -58,9 +58,9 @@ export class WitnessError extends Error {
 }
 
 /**
- * Makes a witness cosign the newest checkpoint of a ledger, and stores the cosignature. Returns false if there was
- * nothing to cosign. Throws WitnessError. Only a valid signature over exactly this checkpoint is trusted; everything
- * else in the answer is ignored.
+ * Sends the newest checkpoint of a ledger to a witness, and stores the cosignature. Returns false if the witness has
+ * already cosigned that checkpoint, or if there is no checkpoint. Throws WitnessError. Only a valid signature over
+ * exactly this checkpoint is trusted. Everything else in the answer is ignored.
  */
 export async function sendCheckpoint(
   { pool, log }: SendDeps,

@@ -11,14 +11,14 @@ import { WITNESS_NAME_BYTES_MAX, WITNESSES_MAX } from '../limits.ts'
 export type WitnessSetting = { readonly key: NoteKey; readonly url: string }
 
 /**
- * Only blanks and tabs separate a key from its URL, because a key's name may contain other characters that `\s`
- * matches.
+ * A key and its URL are separated by spaces and tabs only. `\s` would match other characters too, which the name of a
+ * key may contain.
  */
 const BLANKS = /[ \t]+/
 
 /**
- * Parses TALLYSTICK_WITNESSES: `VKEY URL` items, separated by commas or newlines. Throws an Error that names the
- * wrong item and says what to do.
+ * Parses TALLYSTICK_WITNESSES: items `VKEY URL`, separated by commas or newlines. Throws an Error whose message names
+ * the wrong item and says what to do.
  */
 export function parseWitnesses(text: string, allowances: Allowances): WitnessSetting[] {
   const items = text

@@ -26,26 +26,30 @@ type WitnessSenderDeps = Pick<SendDeps, 'log'> & {
 }
 
 /**
- * A ledger whose newest checkpoint lacks a cosignature. `peerId`: the peer whose cosignature is missing; null: a
- * configured witness's.
+ * A ledger whose newest checkpoint lacks a cosignature. `peerId`: the peer whose cosignature is missing. null if the
+ * cosignature of a configured witness is missing.
  */
 export type Uncosigned = { readonly ledgerId: Uuid; readonly peerId: Uuid | null }
 
-/** A witness, or all peers of a deployment, as a WitnessSender uses it. */
+/** The witnesses that one WitnessSender serves: one configured witness, or all peers of the deployment. */
 export type WitnessTarget = {
   readonly name: string
-  /** True if one failure pauses all sending, because the target is a single server. */
+  /** True if the target is a single server. A failure then pauses all requests of the sender. */
   readonly pausesAsOne: boolean
   readonly postsMax: number
-  /** Returns the missing cosignatures of ledgers that have grown. */
+  /** Returns the cosignatures that are missing in ledgers that have grown. */
   expand(ledgerIds: readonly Uuid[]): Promise<readonly Uncosigned[]>
-  /** Returns missing cosignatures of checkpoints of at least this age, at most `limit`. */
+  /**
+   * Returns the cosignatures that are missing on checkpoints that are at least `ageMs` old. Returns at most `limit`.
+   */
   sweep(ageMs: number, limit: number): Promise<readonly Uncosigned[]>
-  /** Returns false if there was nothing to cosign. Throws WitnessError. */
+  /**
+   * Sends a checkpoint and stores the cosignature. Returns false if there was nothing to cosign. Throws WitnessError.
+   */
   send(uncosigned: Uncosigned): Promise<boolean>
 }
 
-/** `sinceMs`: the time at which this process first added it. */
+/** A checkpoint that waits to be sent. `sinceMs`: time at which the checkpoint began to wait in this process. */
 type WaitingCheckpoint = Uncosigned & {
   readonly sinceMs: number
   readonly dueMs: number
@@ -53,9 +57,9 @@ type WaitingCheckpoint = Uncosigned & {
 }
 
 /**
- * Sends checkpoints to one witness. Each witness has a sender of its own, so a slow or unreachable witness does not
- * delay others. Publishing only reports which ledgers have grown. For a waiting ledger only the newest checkpoint is
- * sent; earlier ones are skipped.
+ * Sends checkpoints to one target. Each configured witness has a sender of its own, so that a slow or unreachable
+ * witness does not delay the others. When checkpoints are published, the sender is only given the ids of ledgers that
+ * have grown. For each waiting ledger only the newest checkpoint is sent.
  */
 export class WitnessSender {
   readonly #deps: WitnessSenderDeps
@@ -66,9 +70,9 @@ export class WitnessSender {
   readonly #waiting = new Map<string, WaitingCheckpoint>()
   readonly #underWay = new Map<string, Promise<void>>()
   readonly #posts = new Counts()
-  /** An error of a request other than WitnessError. The next round throws it. */
+  /** Error of a request, if it is not a WitnessError. The next round throws it. */
   #failure: { readonly error: unknown } | null = null
-  /** Until this time nothing is sent, because the witness did not answer. The pause grows with each failure. */
+  /** Time until which nothing is sent because the witness did not answer. The pause grows with each failure. */
   #restUntilMs = 0
   #failures = 0
   #sweepAtMs = 0
@@ -82,7 +86,7 @@ export class WitnessSender {
     return this.#target.name
   }
 
-  /** Seconds that the longest waiting ledger has waited; 0: no ledger waits. */
+  /** Longest time in seconds that a ledger has been waiting. 0 if no ledger is waiting. */
   get waitingSeconds(): number {
     const sinceMs = Math.min(...[...this.#waiting.values()].map((each) => each.sinceMs))
     return Number.isFinite(sinceMs) ? (this.#deps.now() - sinceMs) / 1_000 : 0
@@ -112,8 +116,8 @@ export class WitnessSender {
   }
 
   /**
-   * Sends what is due, a few requests at a time. A round does not wait for a slow witness: its requests continue
-   * while later rounds send the checkpoints of other ledgers. Returns whether there is more to send.
+   * Sends the checkpoints that are due, a few at a time. A round does not wait for a slow witness: unfinished requests
+   * continue while later rounds send checkpoints of other ledgers. Returns true if there is more to send.
    */
   async step(): Promise<boolean> {
     const nowMs = this.#deps.now()
@@ -134,8 +138,8 @@ export class WitnessSender {
   }
 
   /**
-   * Returns a due ledger that may be sent now. Ledgers without a request under way come first, so that one ledger
-   * does not take all requests.
+   * Returns a due checkpoint that may be sent now, or null if there is none. Ledgers without a request under way come
+   * first, so that one ledger does not take all requests.
    */
   #next(nowMs: number): WaitingCheckpoint | null {
     if (this.#underWay.size >= this.#target.postsMax) return null
@@ -173,8 +177,8 @@ export class WitnessSender {
   }
 
   /**
-   * Finds ledgers that this process does not know yet, because another worker published their checkpoint or this
-   * worker has just started.
+   * Finds ledgers that this process has not been told about: another worker published their checkpoint, or this worker
+   * has just started.
    */
   async #sweep(nowMs: number): Promise<void> {
     const uncosigned = await this.#target.sweep(WITNESS_SWEEP_AGE_MS, WITNESS_LEDGERS_PER_ROUND)
@@ -183,8 +187,8 @@ export class WitnessSender {
   }
 
   /**
-   * Sends one checkpoint. The ledger is removed from the waiting ones first, so that a checkpoint published meanwhile
-   * adds it again.
+   * Sends one checkpoint. The ledger is first removed from the waiting ledgers. A newer checkpoint that is published
+   * during the request can then add it again.
    */
   async #send(waiting: WaitingCheckpoint): Promise<void> {
     const { observe, log, now, stopping } = this.#deps
@@ -201,11 +205,11 @@ export class WitnessSender {
         dueMs: now() + Math.min(WITNESS_PAUSE_MS_MAX, Math.max(pauseMs, pauseAfter(failures))),
         failures,
       })
-      // An error of the database, or a tree that does not verify. Neither is the witness's failure.
+      // The error comes from the database, or from a tree that does not verify. The witness has not caused it.
       if (!(error instanceof WitnessError)) throw error
       if (stopping.aborted) return
       observe(this.name, error.failure)
-      // Not logged, because a peer may decline and there is nothing to investigate.
+      // A peer that declines is not logged, because there is nothing to investigate.
       if (error.failure === 'declined') return
       if (error.failure === 'unreachable' && this.#target.pausesAsOne) this.#pause(pauseMs)
       log.error(
@@ -233,8 +237,8 @@ function keyOf({ ledgerId, peerId }: Uncosigned): string {
 }
 
 /**
- * Returns the pause after failures. It doubles with each failure, and a random share of at most half is taken off, so
- * that workers do not all return at the same moment.
+ * Returns the pause after failures in ms. The pause doubles with each failure. A random part of it, at most half, is
+ * subtracted, so that workers do not all continue at the same moment.
  */
 function pauseAfter(failures: number): number {
   const pauseMs = Math.min(WITNESS_PAUSE_MS_MAX, WITNESS_PAUSE_MS_MIN * 2 ** Math.min(failures - 1, 20))

@@ -1,6 +1,9 @@
 export const EVENT_STREAM = 'text/event-stream'
 
-/** Returns whether an Accept header prefers an event stream to JSON (RFC 9110 §12.5.1). A wildcard counts as JSON. */
+/**
+ * Returns true if an Accept header prefers an event stream to JSON (RFC 9110 §12.5.1). A wildcard counts neither for
+ * the event stream nor against it.
+ */
 export function prefersEventStream(accept: string | undefined): boolean {
   const qualities = new Map((accept ?? '').split(',').map(parseRange))
   const stream = qualities.get(EVENT_STREAM) ?? 0
@@ -8,8 +11,8 @@ export function prefersEventStream(accept: string | undefined): boolean {
 }
 
 /**
- * Returns whether an Accept header names JSON. It is for routes with another default form, which is sent for
- * wildcards.
+ * Returns true if an Accept header names JSON. Used by routes whose default form is not JSON. For a wildcard they send
+ * the default form.
  */
 export function asksForJson(accept: string | undefined): boolean {
   const qualities = new Map((accept ?? '').split(',').map(parseRange))

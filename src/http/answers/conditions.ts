@@ -2,15 +2,15 @@ import type { FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors.ts'
 import { entityTagsOf, noneMatchHits } from '../../proof/http-fields.ts'
 
-/** Returns the ETag of a record: its version in quotes. RFC 9110 §13.1 defines conditions with it. */
+/** Returns the ETag of a record: its version in quotes. Clients use the ETag in conditions (RFC 9110 §13.1). */
 export function etagOf(version: number): string {
   return `"${version}"`
 }
 
 /**
- * Returns the versions that If-Match allows (RFC 9110 §13.1.1); null: any version. A weak tag matches no version.
- * Throws `invalid_request` if the field contains no tag, because a write must not be done if its condition is
- * unreadable.
+ * Returns the versions that If-Match allows (RFC 9110 §13.1.1). Returns null if every version is allowed. A weak tag
+ * matches no version. Throws `invalid_request` if the header contains no tag: the server must not write if it cannot
+ * read the condition of the write.
  */
 export function ifVersionsOf(request: FastifyRequest): readonly number[] | null {
   const tags = entityTagsOf(request.headers['if-match'])
@@ -27,8 +27,8 @@ export function ifVersionsOf(request: FastifyRequest): readonly number[] | null 
 }
 
 /**
- * Returns a function that tells whether the client already has a version, by If-None-Match (RFC 9110 §13.1.2, weak
- * comparison). Returns null if the field is absent or contains no tag.
+ * Returns a function that says whether the client already has a given version, according to If-None-Match (RFC 9110
+ * §13.1.2, weak comparison). Returns null if the header is absent or contains no tag.
  */
 export function knownVersionsOf(request: FastifyRequest): ((version: number) => boolean) | null {
   const value = request.headers['if-none-match']

@@ -16,7 +16,7 @@ export function isProtobuf({ headers }: FastifyRequest): boolean {
   return mediaTypeOf(headers['content-type']) === PROTOBUF_TYPE
 }
 
-/** Sends an Export…ServiceResponse. It is empty if everything was accepted without a warning. */
+/** Sends an Export…ServiceResponse. The response is empty if everything was accepted without a warning. */
 export function sendExported(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -55,7 +55,7 @@ export function otlpStatus(status: number): number {
 }
 
 const UNKNOWN = 2
-/** google.rpc.Code by status. */
+/** Maps an HTTP status to a google.rpc.Code. */
 const RPC_CODES: Readonly<Record<number, number>> = {
   400: 3,
   401: 16,

@@ -32,14 +32,16 @@ export function pageLimit(query: { readonly limit?: string | undefined }): numbe
 }
 
 declare const LIST_TAG: unique symbol
-/** Digest of the list that a cursor belongs to. */
+/** A digest that identifies a list. A cursor contains the tag of its list. */
 export type ListTag = string & { readonly [LIST_TAG]: true }
 
 /**
- * Identifies the list that a request pages through: ledger, route, parameters, filters, and whether only the caller's
- * own records are shown. A cursor is a position, so in another list it would silently skip items. `values` replaces
- * filters by their resolved values. So a request without a filter and a request with the filter's default page
- * through the same list.
+ * Returns the tag of the list that a request pages through. The tag depends on ledger, route, parameters, filters, and
+ * on whether the caller sees only its own agent's records. A cursor is only a position, so without the tag it would
+ * silently skip items of another list.
+ *
+ * `values` replaces filters by the values that the server uses. So a request without a filter has the same list as a
+ * request that sets the filter to its default.
  */
 export function listTag(request: FastifyRequest, values: Readonly<Record<string, unknown>> = {}): ListTag {
   const { caller, ownRecordsOnly, routeOptions, params, query, body } = request
@@ -56,22 +58,21 @@ export function listTag(request: FastifyRequest, values: Readonly<Record<string,
 }
 
 /**
- * Identifies the events of a ledger. A cursor of events is a position in the chain. So it is valid with any filter,
- * and for pages and streams.
+ * Returns the tag for the events of a ledger. A cursor of events is a position in the chain, so it is valid with any
+ * filter, and both for pages and for streams.
  */
 export function eventsTag(ledgerId: Uuid): ListTag {
   return tagOf([ledgerId, 'events'])
 }
 
 function tagOf(bound: readonly unknown[]): ListTag {
-  // 66 bits prevent mistakes. They need not prevent forgery, because a forged cursor shows nothing that the caller
-  // could not read in the list.
+  // 66 bits are enough to detect mistakes. The tag need not prevent forgery, because a forged cursor shows nothing that
+  // the caller may not read in the list.
   return hash('sha256', JSON.stringify(bound), 'base64url').slice(0, 11) as ListTag
 }
 
 /**
- * Makes a page. The caller must have fetched up to `limit` + 1 rows. The extra row only shows that there is a next
- * page.
+ * Makes a page. The caller must have fetched up to `limit` + 1 rows. An extra row only shows that there is a next page.
  */
 export function toPage<Row, Item>(
   list: ListTag,
@@ -85,16 +86,16 @@ export function toPage<Row, Item>(
 }
 
 /**
- * Returns a cursor, which is opaque to clients. It contains the tag of the list and the position of the page's last
- * item.
+ * Returns a cursor, which contains the tag of the list and the position of the page's last item. For clients the cursor
+ * is only a text.
  */
 export function formatCursor(list: ListTag, position: readonly unknown[]): string {
   return Buffer.from(JSON.stringify([list, ...position])).toString('base64url')
 }
 
 /**
- * Returns the position in the request's cursor; null if there is no cursor. Throws `invalid_request` for a malformed
- * cursor and for a cursor of another list. `schema` MUST limit every part of the position.
+ * Returns the position in the request's cursor, or null if the request has no cursor. Throws `invalid_request` for a
+ * malformed cursor and for a cursor of another list. `schema` MUST limit every part of the position.
  */
 export function parseCursor<T>(
   list: ListTag,

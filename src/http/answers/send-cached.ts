@@ -8,7 +8,7 @@ export function tag(bytes: Buffer): Tagged {
   return { bytes, etag: `"${hash('sha256', bytes, 'hex').slice(0, 32)}"` }
 }
 
-/** Sends the whole file. If the client already has it, sends 304. `cacheControl`: value of Cache-Control. */
+/** Sends the whole file, or status 304 if the client already has the file. `cacheControl`: value of Cache-Control. */
 export function sendCached(
   request: FastifyRequest,
   reply: FastifyReply,

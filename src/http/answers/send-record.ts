@@ -8,8 +8,8 @@ import { sendJson } from './send-json.ts'
 type ReadDeps = Pick<Deps, 'readPool' | 'lookups' | 'envelopeKeys'>
 
 /**
- * Sends the record that the request made or changed. If the request is a repetition, sends the record as it was after
- * the first request.
+ * Sends the record that the request made or changed. If the request repeats an earlier request, sends the record as it
+ * was after that earlier request.
  */
 export function sendRecord(
   deps: ReadDeps,
@@ -21,7 +21,7 @@ export function sendRecord(
   return sendReplay(deps, request, reply, result.replayedSeq)
 }
 
-/** Sends the same answer as the earlier request got. The entry of that request is at `seq`. */
+/** Sends the answer that an earlier request got. `seq`: position of the entry that the earlier request wrote. */
 export async function sendReplay(
   deps: ReadDeps,
   request: FastifyRequest,

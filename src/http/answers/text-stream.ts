@@ -3,8 +3,8 @@ import type { Slices } from '../../load/slice.ts'
 import { STREAM_STRING_CHARS } from '../../records/limits.ts'
 
 /**
- * Joins the texts of a long answer into strings of about STREAM_STRING_CHARS, because writing each text separately
- * costs more than making it.
+ * Joins the texts of a long answer into strings of about STREAM_STRING_CHARS characters. Writing each text separately
+ * takes longer than making it.
  */
 export async function* joinedTexts(
   texts: AsyncIterable<string> | Iterable<string>,
@@ -21,7 +21,10 @@ export async function* joinedTexts(
   if (piece !== '') yield piece
 }
 
-/** Number of characters, for streams whose whole text stays in memory until the last string was read. */
+/**
+ * Maps a stream to its number of characters. Contains only streams whose whole text stays in memory until the last
+ * string was read.
+ */
 const charsOf = new WeakMap<object, number>()
 
 export function streamText(texts: Iterable<string>, chars: number, slices: Slices): Readable {
@@ -30,7 +33,10 @@ export function streamText(texts: Iterable<string>, chars: number, slices: Slice
   return stream
 }
 
-/** Returns how many characters of a stream are in memory; 0 for a stream whose text is made while it is read. */
+/**
+ * Returns how many characters of a stream are in memory. Returns 0 for a stream whose text is made while the stream is
+ * read.
+ */
 export function charsInMemory(stream: object): number {
   return charsOf.get(stream) ?? 0
 }

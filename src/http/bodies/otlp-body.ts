@@ -28,8 +28,8 @@ export class OtlpBody extends ValidatedBody {
   }
 
   /**
-   * Cost for rate limits, in requests. It is the cost of a batch with the same number of records or bytes. The bytes
-   * are those of the body, or of the records built from it if these are larger.
+   * Cost for rate limits, as a number of requests. The cost is that of a batch with the same number of records or
+   * bytes. The number of bytes is that of the body, or that of the records built from the body if it is larger.
    */
   get cost(): number {
     const { batches, bytes } = this.read
@@ -38,7 +38,7 @@ export class OtlpBody extends ValidatedBody {
   }
 }
 
-/** Returns whether gzip is the only content coding of the body. */
+/** Returns true if gzip is the only content coding of the body. */
 export function isGzip({ headers }: FastifyRequest): boolean {
   const codings = contentCodingsOf(headers['content-encoding'])
   return codings.length === 1 && codings[0] === 'gzip'

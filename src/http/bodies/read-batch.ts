@@ -15,8 +15,8 @@ import { orRefused, type RefusedBody } from './refused-body.ts'
 const entropy = makeEntropy()
 
 /**
- * Reads the body of POST /v1/records/batch: parses and validates it, and builds the batch to append. Returns a
- * refusal as a value.
+ * Reads the body of POST /v1/records/batch: parses it, validates it, and builds the batch to append. A refusal is
+ * returned, not thrown.
  */
 export function readBatch(given: {
   readonly bytes: Uint8Array

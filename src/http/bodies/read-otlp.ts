@@ -28,7 +28,7 @@ export type OtlpRequest = OtlpContext & {
   readonly actor: Uuid
 }
 
-/** Reads the body of an OTLP request, and builds the batches to append. Returns a refusal as a value. */
+/** Reads the body of an OTLP request, and builds the batches to append. A refusal is returned, not thrown. */
 export function readOtlp(request: OtlpRequest): OtlpRead | RefusedBody {
   return orRefused(() => {
     const plain = request.isCompressed ? decompress(request.bytes) : request.bytes
@@ -43,7 +43,7 @@ export function readOtlp(request: OtlpRequest): OtlpRead | RefusedBody {
         part.map(({ record }) => record),
         about,
       )
-      // The answer of the batch is dropped, because no answer of OTLP shows the records.
+      // The answer text of the batch is dropped, because an OTLP answer does not show the records.
       batches.push({ built: { ...built, answer: '' }, items: grouped(part) })
     }
     return { batches, rejected, message, bytes: Math.max(plain.length, bytes) }
@@ -63,8 +63,8 @@ function read(plain: Uint8Array, { signal, isJson, ...about }: OtlpRequest) {
 }
 
 /**
- * Decodes a JSON text. It checks only the number of tokens, because an invalid span must not reject the other spans
- * (src/records/otlp).
+ * Decodes a JSON text. Checks only the number of tokens. Other checks are made for each span (src/records/otlp), so
+ * that an invalid span does not make the whole request fail.
  */
 function jsonText({ buffer, byteOffset, byteLength }: Uint8Array): string {
   const text = textOfBytes(Buffer.from(buffer, byteOffset, byteLength))

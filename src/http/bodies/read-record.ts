@@ -11,21 +11,21 @@ import { parseBody } from './json-refusals.ts'
 import { orRefused, type RefusedBody } from './refused-body.ts'
 
 /**
- * A record's request without the value of its payload. Transferring the value would block the event loop longer than
- * any other step.
+ * The request for a record, without the value of its payload. Transferring the value between threads would block the
+ * event loop longer than any other step.
  */
 export type ReadRecord = {
   readonly members: Omit<z.output<typeof notarizeBody>, 'payload'>
   readonly payload: SaltedDocument
-  /** H(method, path, JCS(body)); null if the request has no Idempotency-Key. */
+  /** H(method, path, JCS(body)). null if the request has no Idempotency-Key. */
   readonly requestHash: Uint8Array | null
 }
 
 const entropy = makeEntropy()
 
 /**
- * Reads the body of POST /v1/records, up to the digest that the record's entry signs. `request`: is hashed for the
- * Idempotency-Key; null if there is no key.
+ * Reads the body of POST /v1/records, and computes the digest that the record's entry will sign. `request`: is hashed
+ * for the Idempotency-Key. null if the request has no such key.
  */
 export function readRecord(given: {
   readonly bytes: Uint8Array
@@ -37,12 +37,13 @@ export function readRecord(given: {
     const body = validate(notarizeBody, 'body', parsed) as z.output<typeof notarizeBody>
     const { payload: value, ...members } = body
     const { canonical, salt, digest } = saltDocument(entropy, value, body.salt)
-    // Metadata and tolerances go to the event loop as values. So if they are too large, they are refused here.
+    // Metadata and tolerances that are too large are refused here, because only their values are passed on to the event
+    // loop.
     canonicalMetadata(members.metadata)
     if (members.tolerances !== undefined) canonicalTolerances(members.tolerances)
     const requestHash = request && hashRequest({ ...request, body })
-    // Salt and digest are copied into buffers of their own, because transferring a view copies the whole buffer
-    // behind it.
+    // Salt and digest are copied into buffers of their own. Transferring a view would copy the whole buffer that the
+    // view is part of.
     const payload = { canonical, salt: Uint8Array.from(salt), digest: Uint8Array.from(digest) }
     return { members, payload, requestHash }
   })

@@ -1,6 +1,6 @@
 import { ApiError } from '../../errors.ts'
 
-/** A refusal as a value, because an ApiError changes when it is sent between threads. */
+/** A refusal as a plain value. An ApiError would lose its class when it is sent between threads. */
 export type RefusedBody = { readonly refused: Pick<ApiError, 'code' | 'message' | 'members'> }
 
 export function orRefused<Read>(read: () => Read): Read | RefusedBody {
@@ -12,7 +12,7 @@ export function orRefused<Read>(read: () => Read): Read | RefusedBody {
   }
 }
 
-/** Returns the body if it was read. If it was refused, throws the refusal as ApiError. */
+/** Returns the body if it was read. Throws an ApiError if the body was refused. */
 export function requireRead<Read extends object>(read: Read | RefusedBody): Read {
   if (!('refused' in read)) return read
   const { code, message, members } = (read as RefusedBody).refused

@@ -6,8 +6,8 @@ import { readOtlp } from './read-otlp.ts'
 import { readRecord } from './read-record.ts'
 
 /*
- * Script of a thread in the pool of a server or worker. Between pieces of work it stores only a compiled schema. It
- * has no access to the database or to keys.
+ * Script of a thread in the pool of a server or worker. Between two tasks the thread stores nothing except a compiled
+ * schema. It has no access to the database or to keys.
  */
 
 const WORK = { readJson, readBatch, readOtlp, readRecord, validateText }

@@ -10,8 +10,8 @@ export type Threads = ThreadPool<Work>
 const SCRIPT = new URL(`./thread${import.meta.url.slice(-3)}`, import.meta.url)
 
 /**
- * Opens the thread pool. `threads`: number of threads; null: CPU cores + 1. As no owner may use all threads, one is
- * always free for another owner.
+ * Opens the thread pool. `threads`: number of threads. If it is null, the number is CPU cores + 1. No owner may use all
+ * threads, so one is always free for another owner.
  */
 export function openThreads(
   threads: number | null,

@@ -3,20 +3,21 @@ import type { Socket } from 'node:net'
 import { REFUSED_DISCARD_BYTES_MAX, REFUSED_LINGER_MS } from '../limits.ts'
 import { kindOf } from './owner.ts'
 
-/** Returns the bytes of a refusal, with `Connection: close`. Called only when the refusal is written. */
+/** Returns the bytes of a refusal, with `Connection: close`. Called only when the refusal is about to be written. */
 type RenderRefusal = () => string
 
 /**
  * Sends refusals of malformed or partial requests. A refusal is sent after all answers that have begun (RFC 9112
- * §9.3.2). It is never sent within an answer, and never as a second answer to one request. It ends its connection.
+ * §9.3.2), never within an answer, and never as a second answer to the same request. After the refusal the connection
+ * is closed.
  *
- * Requests are answered in order, so only the newest response matters. When this response has closed, no answer is
- * under way.
+ * Requests are answered in order, so only the newest response of a connection matters. When this response has closed,
+ * no answer is pending.
  */
 export class Connections {
   /**
-   * Newest response of each connection, until the response closes. If its request has not arrived whole, it stays
-   * here after that, because a later error then belongs to that request.
+   * Maps a connection to its newest response, until the response closes. If the request of the response has not arrived
+   * completely, the response stays here after it has closed, because a later error then concerns that request.
    */
   readonly #newest = new WeakMap<Socket, ServerResponse>()
   readonly #refused = new WeakSet<Socket>()
@@ -31,7 +32,7 @@ export class Connections {
     }
   }
 
-  /** Registers a response. MUST be called for each request that Node has read. */
+  /** Registers a response. MUST be called for each request that Node has parsed. */
   meet(response: ServerResponse): void {
     this.#newest.set(response.req.socket, response)
     response.on('close', this.#onClose)
@@ -50,19 +51,19 @@ export class Connections {
     const newest = this.#newest.get(socket)
     if (newest === undefined) close(socket, render)
     else if (newest.req.complete) whenIt(newest, 'close', () => close(socket, render))
-    // The error is in the body of the newest request. That request has its answer already, or will get one, because a
-    // read needs no body.
+    // The error is in the body of the newest request. This request already has its answer, or will get it because a
+    // read needs no body. So the refusal is not sent.
     else if (newest.headersSent || kindOf(newest.req.method) === 'reads')
       whenIt(newest, 'close', () => close(socket, null))
-    // The newest request waits for its body, which will never be complete. Nothing was done for it yet. So the
+    // The newest request waits for its body, which will never be complete. Nothing was done for this request. So the
     // refusal becomes its answer, and is sent after all earlier answers.
     else whenIt(newest, 'socket', () => close(socket, render))
   }
 }
 
 /**
- * Calls `next` when the response gets the connection (`socket`) or closes (`close`). If that has already happened,
- * calls `next` at once.
+ * Calls `next` when the response gets the connection (`socket`) or closes (`close`), or at once if this has already
+ * happened.
  */
 function whenIt(response: ServerResponse, event: 'socket' | 'close', next: () => void): void {
   if (response.destroyed || (event === 'socket' && response.socket)) next()
@@ -85,8 +86,8 @@ function discardInput(socket: Socket): void {
 }
 
 /**
- * Writes the refusal and ends the connection. `render` null: ends the connection without a refusal. Does nothing if
- * the previous answer was the last one and ends the connection itself.
+ * Writes the refusal and ends the connection. If `render` is null, ends the connection without a refusal. Does nothing
+ * if the previous answer has already ended the connection.
  */
 function close(socket: Socket, render: RenderRefusal | null): void {
   if (!socket.writable) return

@@ -4,8 +4,8 @@ import type { WorkOptions } from '../../load/threads/thread-work.ts'
 import { UNPROVEN } from '../../load/unproven.ts'
 
 /**
- * Returns the owner whose slots, bytes and long answers a request uses. All peers of a ledger are one owner, which is
- * not the ledger itself. Readers of a public ledger are UNPROVEN.
+ * Returns the owner to whom a request's slots, bytes and long answers are charged. All peers of a ledger together are
+ * one owner, separate from the ledger itself. Readers of a public ledger without a key have the owner UNPROVEN.
  */
 export function ownerOf({ peer, raw }: FastifyRequest): string {
   if (peer !== null) return `peers of ${peer.ledger}`
@@ -13,8 +13,8 @@ export function ownerOf({ peer, raw }: FastifyRequest): string {
 }
 
 /**
- * Returns the owners of a body that a thread reads. `owner`: for peers, each peer separately. `ofAll`: all peers of
- * the ledger together.
+ * Returns the owners to whom the work of a thread is charged. If the request comes from a peer, `owner` is this peer,
+ * and `ofAll` stands for all peers of the ledger together.
  */
 export function sendersOf(request: FastifyRequest): Pick<WorkOptions, 'owner' | 'ofAll'> {
   const { peer } = request
@@ -22,7 +22,10 @@ export function sendersOf(request: FastifyRequest): Pick<WorkOptions, 'owner' | 
   return { owner: `${peer.ledger} ${peer.peer}`, ofAll: ownerOf(request) }
 }
 
-/** Returns the kind of a request by its method, because nothing else is known of a request that may be refused. */
+/**
+ * Returns the kind of a request. The kind depends only on the method, because nothing else is known when a request may
+ * have to be refused.
+ */
 export function kindOf(method: string | undefined): RequestKind {
   return method === 'GET' || method === 'HEAD' ? 'reads' : 'writes'
 }

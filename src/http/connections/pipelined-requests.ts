@@ -5,16 +5,19 @@ import { PIPELINED_REQUESTS_MAX } from '../limits.ts'
 type Begin = (request: IncomingMessage, response: ServerResponse) => void
 
 /**
- * Delays each pipelined request until the kernel has taken the previous answer. Without this, Node would begin all
- * requests at once, and store their answers if the client does not read the first one.
+ * Delays each pipelined request until the kernel has taken the answer to the previous request. Without the delay, Node
+ * would begin all requests at once, and store their answers if the client does not read the first one.
  *
- * A response gets its connection when the previous response is done, and its request begins then. Until then the
- * connection is not read. But 64 KiB that were already read may contain thousands of requests, and request objects
- * take a hundred times as much memory as their bytes. If too many requests wait, the connection is closed.
+ * A response gets its connection when the previous response is done. Its request begins at this moment. Until then the
+ * server does not read from the connection. But the 64 KiB that were already read may contain thousands of requests,
+ * and request objects take a hundred times as much memory as their bytes. So if too many requests wait, the connection
+ * is closed.
  */
 export class PipelinedRequests {
   readonly #begin: Begin
-  /** Number of waiting requests of each connection. Connections that never had a waiting request are not listed. */
+  /**
+   * Maps a connection to its number of waiting requests. Does not contain connections that never had a waiting request.
+   */
   readonly #waiting = new WeakMap<Socket, number>()
 
   constructor(begin: Begin) {
@@ -25,7 +28,7 @@ export class PipelinedRequests {
     return (this.#waiting.get(socket) ?? 0) > 0
   }
 
-  /** Queues the request. It begins when its response gets the connection. */
+  /** Queues the request. The request begins when its response gets the connection. */
   add(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request
     const waiting = (this.#waiting.get(socket) ?? 0) + 1

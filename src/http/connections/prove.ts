@@ -4,47 +4,50 @@ import { UNPROVEN } from '../../load/unproven.ts'
 
 declare module 'node:http' {
   interface IncomingMessage {
-    /** Set before the request begins. It is absent if the request did not come by a connection. */
+    /**
+     * Proof of the request's owner. Set before the request begins. Absent if the request did not come over a
+     * connection.
+     */
     proof?: Proof
   }
 }
 
-/** The operator is an owner of its own, so that no ledger can cause a refusal of the operator's requests. */
+/**
+ * The owner of the operator's requests. It is separate from all ledgers, so that no ledger can use up the operator's
+ * share.
+ */
 export const OPERATOR = 'operator'
 
 export type Proof = {
   /** The owner for which the request is counted: a ledger (`led_…`), OPERATOR, or UNPROVEN. */
   readonly owner: string
-  /** The key of the request, even if it has expired; null: the request has no key, or an unknown key. */
+  /** The API key of the request, even if the key has expired. null if the request has no key, or an unknown key. */
   readonly key: KnownKey | null
-  /** Error of the key's look-up; null if the look-up did not fail. */
+  /** The error with which the look-up of the key failed. null if it did not fail. */
   readonly failure: unknown
 }
 
 type Claims = { readonly authorization?: string | undefined }
 
 /**
- * Decides who owns a request. Returns a promise if the key must be looked up. The request then waits without a slot,
- * and is admitted afterwards, when its owner is known. A promise never rejects, and the number of promises is
- * limited. Called once for each request.
+ * Decides who owns a request. Called once for each request. Returns a promise if the key must be looked up. Until the
+ * promise is resolved, the request waits without a slot. It is admitted or refused afterwards. The promise never
+ * rejects. The number of pending promises is limited.
  */
 export type Prove = (claims: Claims) => Proof | Promise<Proof>
 
-/**
- * One way to prove an owner. The prover whose `prefix` matches the token decides alone. If several match, the first
- * one decides.
- */
+/** One way to prove an owner. The first prover whose `prefix` matches the token decides. */
 type Prover = { readonly prefix: string; readonly prove: (token: string) => Proof | Promise<Proof> }
 
 const NOTHING: Proof = { owner: UNPROVEN, key: null, failure: null }
 const OPERATORS: Proof = { owner: OPERATOR, key: null, failure: null }
 
 /**
- * Makes the only function that decides who owns a request. Owners have shares of the server. So the owner follows
- * from what a token proves, never from what a request names.
+ * Makes the function that decides who owns a request. No other code decides this. Each owner has a share of the server.
+ * So the owner depends on what a token proves, never on what a request claims.
  *
- * A request with a known key costs a SHA-256 and a look-up in a map, and is decided at once. A request without a key,
- * with a wrong checksum or with a wrong operator key costs no more.
+ * For a request with a known key, the decision takes a SHA-256 and a look-up in a map, and is made at once. A request
+ * without a key, with a wrong checksum or with a wrong operator key costs no more.
  */
 export function makeProve(deps: {
   readonly callers: CallerCache
@@ -64,7 +67,10 @@ export function makeProve(deps: {
   }
 }
 
-/** Returns a prover that proves a ledger by its API key. A key that is new to the server is looked up. */
+/**
+ * Returns a prover that finds the ledger of an API key. A key that this server has not seen before is looked up in the
+ * database.
+ */
 function makeKeyProver({ callers, now }: { callers: CallerCache; now: () => number }): Prover['prove'] {
   const proofOf = (key: KnownKey | null): Proof => {
     if (!key?.caller) return NOTHING

@@ -3,8 +3,8 @@ import type { Socket } from 'node:net'
 import { parseWholeRequest, type WholeRequest } from './whole-request.ts'
 
 /**
- * `refusal`: bytes of the answer, ASCII only. If it is null, Node gets the request, and `meet` returns `taken` for
- * it.
+ * Decision about a request. `refusal`: bytes of the answer that refuses the request, ASCII only. null if Node is to
+ * process the request. In that case `meet` returns `taken` for the request.
  */
 type Decision<Taken> = { readonly refusal: string | null; readonly taken: Taken | null }
 type Decide<Taken> = (request: WholeRequest, socket: Socket) => Decision<Taken>
@@ -14,20 +14,25 @@ type Connection = {
   readonly parse: (chunk: Buffer) => void
   /** True if Node's parser has no partial request and no answer is pending. */
   isBetween: boolean
-  /** The last request that was passed to Node; null if it did not come whole. */
+  /** The last request that was passed to Node. null if that request did not come in one chunk. */
   given: WholeRequest | null
 }
 
 /**
- * Connections on which a request was refused. Further requests on them are refused by reading their bytes, before
- * Node makes objects of them. All other bytes go to Node unchanged: accepted requests, and everything that is not
- * exactly one plain request.
+ * Connections on which a request was refused. Further requests on such a connection may be refused by reading their
+ * bytes, before Node makes objects of them. Everything else goes to Node unchanged: accepted requests, and bytes that
+ * are not exactly one plain request.
  *
- * Both parsers must agree where a request begins. Otherwise an attacker could hide a request from a proxy in front of
- * the server, and another client would get its answer. So bytes are parsed here only while Node's parser is known to
- * be between two requests. Node does not report its state, and may have half a request from earlier bytes. It is
- * between two requests if the previous request was passed to it whole, if it found the same head and all of the body,
- * and if it has answered the request.
+ * Both parsers must agree on where a request begins. Otherwise an attacker could hide a request from a proxy in front
+ * of the server, and another client would get its answer. So bytes are parsed here only while Node's parser is known to
+ * be between two requests.
+ *
+ * Node does not report its state, and may have half a request from earlier bytes. Node is between two requests if all
+ * of this is true for the previous request:
+ *
+ * - The request was passed to Node in one chunk.
+ * - Node found the same head and the whole body.
+ * - Node has answered the request.
  */
 export class RefusedConnections<Taken> {
   readonly #decide: Decide<Taken>
@@ -50,7 +55,7 @@ export class RefusedConnections<Taken> {
   }
 
   /**
-   * MUST be called for each request that Node has read. Returns what was decided from the request's bytes; null:
+   * MUST be called for each request that Node has parsed. Returns what was decided from the request's bytes, or null if
    * nothing was decided.
    */
   meet(request: IncomingMessage, response: ServerResponse): Taken | null {
@@ -83,8 +88,8 @@ export class RefusedConnections<Taken> {
 const UNDECIDED: Decision<never> = { refusal: null, taken: null }
 
 /**
- * Returns the head of a request as text. It equals the sent head if all names and values were separated in the usual
- * way.
+ * Returns the head of a request as text. It equals the head that was sent if the client separated all names and values
+ * in the usual way.
  */
 function headOf({ method, url, httpVersion, rawHeaders }: IncomingMessage): string {
   let head = `${method} ${url} HTTP/${httpVersion}\r\n`

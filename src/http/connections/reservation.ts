@@ -6,14 +6,16 @@ import { kindOf, ownerOf } from './owner.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** null until `reservationOf` is called. Code MUST read it through `reservationOf`. */
+    /**
+     * The reserved resources of the request. null until `reservationOf` is called. Code MUST read it through
+     * `reservationOf`.
+     */
     reservation: Reservation | null
   }
 }
 
 /**
- * Returns the reserved resources of the request. MUST NOT be called before the request is authenticated, unless the
- * request is refused.
+ * Returns the reserved resources of the request. MUST be called only for a request that is authenticated or refused.
  */
 export function reservationOf(request: FastifyRequest, reply: FastifyReply): Reservation {
   request.reservation ??= new Reservation(request, reply)
@@ -21,9 +23,9 @@ export function reservationOf(request: FastifyRequest, reply: FastifyReply): Res
 }
 
 /**
- * Resources of a request: its slot among the requests under way, and bytes. They are reserved until the response
- * closes, which happens when the client has read it or has gone. There is one object per request, with one owner and
- * one listener.
+ * The reserved resources of a request: its slot among the requests under way, and bytes. The bytes are reserved until
+ * the response closes, which happens when the client has read the response or has disconnected. Each request has one
+ * object, with one owner and one listener.
  */
 export class Reservation {
   readonly #kind: RequestKind
@@ -68,9 +70,9 @@ export class Reservation {
   #giveBack(): void {
     this.#isOver = true
     for (const share of this.#shares) share.resize(0)
-    // If the client goes away, the work for its request continues. The request keeps its slot until the work is done.
-    // Otherwise clients that give up and retry would start more and more work. If the handler then sends nothing, the
-    // slot is released after a while.
+    // If the client disconnects, the work for its request continues, and the request keeps its slot until the work is
+    // done. Otherwise clients that give up and retry would start more and more work. If the handler never sends an
+    // answer, the slot is released after REQUEST_ABANDONED_MS_MAX.
     if (this.#admission) setTimeout(() => this.leave(), REQUEST_ABANDONED_MS_MAX).unref()
   }
 }

@@ -14,16 +14,16 @@ const LIMITS = {
 
 type Unread = { readonly socket: Socket; readonly untilMs: number }
 
-/** A refused request. `complete`: whether the whole request has arrived. */
+/** A refused request. `complete`: true if the whole request has arrived. */
 type Refused = { readonly socket: Socket; readonly complete: boolean }
 
 /**
- * Leaves connections unread for a while after refusals, so that refusals cannot take the CPU time of accepted
- * requests.
+ * Leaves connections unread for a while after refusals, so that refusals cannot take the CPU time of accepted requests.
  *
- * The first `perSecond` refusals of a second delay nothing. Each further refusal delays the next read of its
- * connection. The connections are read again in the order of their refusals. The answer asks clients to retry after a
- * second. If a client sends at once, its bytes wait in the kernel, and TCP slows the client down.
+ * The first `perSecond` refusals of a second cause no delay. After each further refusal, the server waits before it
+ * reads from that connection again. Connections are read again in the order of their refusals. A refusal asks the
+ * client to retry after a second. If the client sends earlier, its bytes wait in the kernel, and TCP slows the client
+ * down.
  */
 export class UnreadConnections {
   readonly #now: () => number
@@ -33,7 +33,9 @@ export class UnreadConnections {
   #refused: Refused[] = []
   /** Unread connections, in the order in which they will be read again. */
   readonly #unread: Unread[] = []
-  /** Time until which the refusals so far have used up the rate `perSecond`. */
+  /**
+   * Time up to which the refusals so far have used up the rate `perSecond`. Each refusal adds 1/`perSecond` seconds.
+   */
   #paidAtMs = 0
 
   /** `isPausedElsewhere`: returns whether other code has paused the connection and will resume it. */
@@ -52,9 +54,9 @@ export class UnreadConnections {
   }
 
   /**
-   * Runs at the end of a slice, because then it is known for each refused request whether it has arrived whole. A
-   * connection must be read until its request has arrived, because some clients read no answer before they have sent
-   * everything.
+   * Runs at the end of a slice. At this time it is known for each refused request whether the whole request has
+   * arrived. Until a request has arrived, its connection must be read, because some clients read no answer before they
+   * have sent everything.
    */
   readonly #endSlice = (): void => {
     const refused = this.#refused

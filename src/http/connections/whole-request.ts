@@ -1,6 +1,6 @@
 import { WHOLE_REQUEST_HEAD_BYTES_MAX } from '../limits.ts'
 
-/** A request whose bytes came in one chunk that contains nothing else. */
+/** A request whose bytes arrived in one chunk that contains nothing else. */
 export type WholeRequest = {
   readonly method: string
   readonly url: string
@@ -9,9 +9,9 @@ export type WholeRequest = {
 }
 
 /**
- * Parses a plain request. Returns null if two parsers could read the bytes differently, or if the request needs more
- * than an answer. Node's parser then reads the request. In a plain request, each header has one space before its
- * value and no continued lines, and only one Content-Length sets the length of the body.
+ * Parses a plain request. Returns null if two parsers could read the bytes differently, or if the server must do more
+ * than answer, for example for `Upgrade`. Node's parser then reads the request. In a plain request, each header has one
+ * space before its value and no continued lines, and the body has one Content-Length.
  */
 export function parseWholeRequest(chunk: Buffer): WholeRequest | null {
   const end = chunk.indexOf('\r\n\r\n')

@@ -3,16 +3,15 @@ import { ANSWER_BYTES_PER_SECOND_MIN, ANSWER_STALL_MS_MAX } from '../limits.ts'
 
 const LIMITS = { stallMs: ANSWER_STALL_MS_MAX, bytesPerSecondMin: ANSWER_BYTES_PER_SECOND_MIN }
 
-/** Number of bytes that the client must have read, and the time by which it must have read them. */
+/** The total number of bytes that the client must have read by the time `atMs`. */
 type Deadline = { readonly bytes: number; readonly atMs: number }
 
 /**
- * Closes connections whose clients do not read answers. All bytes that are pending at one moment must be read within
- * `stallMs`, plus a second for each `bytesPerSecondMin` of these bytes. Reading a byte now and then does not extend
- * this time. Of a whole answer all bytes are pending at once, of a stream only a chunk or two.
+ * Closes connections whose clients do not read their answers. The bytes that are pending at one moment must all be read
+ * within `stallMs`, plus one second for each `bytesPerSecondMin` bytes. Reading a byte now and then does not extend
+ * this time. For a whole answer, all bytes are pending at once. For a stream, only a chunk or two are pending.
  *
- * Nothing is done per request, because one check a second for each connection costs less than a listener for each
- * answer.
+ * All connections are checked once a second. This costs less than a listener for each answer.
  */
 export class WriteDeadlines {
   readonly #now: () => number

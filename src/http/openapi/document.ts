@@ -34,10 +34,7 @@ curl -s ${publicUrl}/v1/records \\
   -d '{"type":"generic/1","payload":{"did":"sent the invoice"}}'
 \`\`\``
 
-/**
- * Example answers of a real ledger. Each is found by method, path and status. tools/example-answers.ts writes these
- * answers.
- */
+/** Example answers of a real ledger, by method, path and status. tools/example-answers.ts writes them. */
 const EXAMPLES: Json = JSON.parse(readFileSync(new URL('./example-answers.json', import.meta.url), 'utf8'))
 
 /**
@@ -135,7 +132,7 @@ function capitalize(word: string): string {
   return word[0]!.toUpperCase() + word.slice(1)
 }
 
-/** Returns alternatives. A request needs only one of them. */
+/** Returns the ways in which a request can authenticate, as alternatives. A request must satisfy only one of them. */
 function securityOf(access: Exclude<Operation['access'], 'public'>): Json[] {
   if (access === 'operator') return [{ operatorKey: [] }]
   const keys = [access.scope, access.own ?? []].flat().map((scope) => ({ apiKey: [scope] }))
@@ -265,7 +262,10 @@ const PROTOBUF = {
   description: 'the same message as in JSON, encoded in protobuf',
 }
 
-/** Default form of problems for operations that list it. The other form is for clients that ask for JSON. */
+/**
+ * Schema of a problem in CBOR, which is the default for SCRAPI's operations. Clients that ask for JSON get a problem
+ * document in JSON.
+ */
 const CONCISE_PROBLEM = { type: 'string', description: 'RFC 9290' }
 
 function problemOf(codes: readonly ErrorCode[], schemas: SchemaComponents): Json {

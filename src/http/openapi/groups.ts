@@ -32,8 +32,7 @@ export const WEBHOOKS_GROUP = 'Webhooks'
 const NAMES = GROUPS.map(([name]) => name)
 
 /**
- * Returns the group of a path in OpenAPI's notation. Throws for a path without a group, so that every new route gets
- * one.
+ * Returns the group of a path in OpenAPI's notation. Throws if no group matches, so that every new route gets a group.
  */
 export function groupOf(path: string): string {
   const [name] = GROUPS.find(([, pattern]) => pattern.test(path)) ?? []
@@ -43,7 +42,7 @@ export function groupOf(path: string): string {
 }
 
 /**
- * Returns whether the operation belongs to the API reference's own pages. The reference does not list these
+ * Returns true if the operation serves a page of the API reference itself. The reference does not list these
  * operations.
  */
 export function isOfReference({ group }: Grouped): boolean {

@@ -25,8 +25,8 @@ const RATE_LIMITS = {
 }
 
 /**
- * Returns the member `headers` of a response: the headers that an answer of this status may have. If there are none,
- * the member is absent.
+ * Returns the member `headers` of a response: the headers that an answer with this status may have. Returns an empty
+ * object if there are none.
  */
 export function makeHeaders(operation: Operation, status: number): { headers?: Record<string, Header> } {
   const retryable = operation.problems.some((code) => statusOf(code) === status && isRetryable(code))

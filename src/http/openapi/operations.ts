@@ -23,7 +23,7 @@ export type Operation = {
   /** True if bodies and problems have the form of OTLP, in protobuf or JSON. */
   readonly otlp: boolean
   readonly answers: readonly Answer[]
-  /** The server from which a GET reads; null: the operation writes. */
+  /** The server from which a GET reads. null if the operation writes. */
   readonly reads: ReadFrom | null
   /** Every error that the operation can answer, in the order of docs/reference/errors.md. */
   readonly problems: readonly ErrorCode[]
@@ -31,7 +31,7 @@ export type Operation = {
 
 export type Answer = {
   readonly status: string
-  /** null: the answer has no body. */
+  /** null if the answer has no body. */
   readonly content: { readonly mediaType: string; readonly schema: z.ZodType } | null
 }
 
@@ -46,8 +46,8 @@ declare module 'fastify' {
 }
 
 /**
- * Collects the operations of all routes that are registered after this call. If a route has no summary, answers or
- * group, its registration throws. So the documentation is complete.
+ * Collects the operations of all routes that are registered after this call. Registering a route throws if the route
+ * has no summary, no answers or no group. So the documentation is always complete.
  */
 export function collectOperations(app: FastifyInstance): readonly Operation[] {
   const operations: Operation[] = []

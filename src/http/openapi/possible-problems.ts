@@ -28,8 +28,8 @@ const BODY: readonly ErrorCode[] = [
 ]
 const LARGE_BODY: readonly ErrorCode[] = ['json_too_costly']
 /**
- * `state_conflict`: while the entry was being signed, the ledger's signing key changed several times
- * (src/append/append-one.ts).
+ * Errors that an operation which writes an entry may answer. `state_conflict`: the ledger's signing key changed several
+ * times while the entry was being signed (src/append/append-one.ts).
  */
 const WRITE: readonly ErrorCode[] = [
   'agent_signature_required',
@@ -44,17 +44,17 @@ const WRITE: readonly ErrorCode[] = [
 const IDEMPOTENT: readonly ErrorCode[] = ['invalid_idempotency_key', 'idempotency_key_reused']
 
 /**
- * Returns every error that an operation can answer: the errors of its kind, and the errors that its route declares.
- * They are in the order of docs/reference/errors.md. A route that declares `idempotency_key_reused` accepts an
- * Idempotency-Key. The status 405 is left out, because it belongs to an address, not to an operation.
+ * Returns every error that an operation can answer, in the order of docs/reference/errors.md: the errors of its kind,
+ * and the errors that its route declares. A route that declares `idempotency_key_reused` accepts an Idempotency-Key.
+ * Status 405 is left out, because it concerns an address, not an operation.
  */
 export function problemsOf(operation: {
   readonly method: string
   readonly access: Exclude<Access, PeerAccess>
-  /** Whether the path contains an id. The thing with this id may not exist. */
+  /** True if the path contains an id. The answer may then be that the id is unknown. */
   readonly addressed: boolean
   readonly takesKnownSize: boolean
-  /** Whether the route accepts bodies that are larger than the default limit. */
+  /** True if the route accepts bodies that are larger than the default limit. */
   readonly largeBody: boolean
   readonly declared: readonly ErrorCode[]
 }): ErrorCode[] {

@@ -2,15 +2,18 @@ import { z } from 'zod'
 
 type Json = Record<string, unknown>
 
-/** Schemas of one document. A schema with an id is listed once under `components`, and all uses refer to it. */
+/** The schemas of one document. A schema with an id is listed once under `components`, and every use refers to it. */
 export class SchemaComponents {
   readonly #components: Record<string, unknown> = {}
-  /** Converted schemas. They are cached, because the problem document is used for every status of every operation. */
+  /**
+   * Maps a schema to its JSON. The JSON is cached, because the problem document is used for every status of every
+   * operation.
+   */
   readonly #made = new Map<z.ZodType, Json>()
 
   /**
-   * Adds a schema to the document. Returns the JSON to write where the schema is used: a reference or the schema
-   * itself.
+   * Adds a schema to the document. Returns the JSON that must be written where the schema is used: a reference, or the
+   * schema itself.
    */
   add(schema: z.ZodType): Json {
     const made = this.#made.get(schema) ?? this.#make(schema)

@@ -9,7 +9,7 @@ type Json = Record<string, unknown>
  * descriptions. docs/guides/webhooks.md describes delivery and signatures.
  */
 export function describeWebhooks(schemas: SchemaComponents): Record<string, Json> {
-  // The union of all events is listed among the components too.
+  // Adds one schema for the body of any event. The schemas of single events are added below.
   schemas.add(webhookEvent)
   const described = webhookEvent.options.flatMap((event) =>
     [...event.shape.type.values].map((name): [string, Json] => [

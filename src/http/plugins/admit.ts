@@ -13,7 +13,10 @@ import { UnreadConnections } from '../connections/unread-connections.ts'
 import { REFUSED_RETRY_AFTER_SECONDS_MAX } from '../limits.ts'
 import { PROBLEM_TYPE, renderProblem } from './problems.ts'
 
-/** Decision about a request from its bytes: proof of its owner, and whether it was admitted. */
+/**
+ * What was decided about a request from its bytes. `proof`: proves the owner of the request. `isAdmitted`: true if the
+ * request was admitted.
+ */
 type Claimed = { readonly proof: Proof | Promise<Proof>; readonly isAdmitted: boolean }
 
 type AdmissionDeps = { readonly admission: Admission; readonly budgets: ByteBudgets; readonly prove: Prove }
@@ -30,8 +33,8 @@ declare module 'fastify' {
 }
 
 /**
- * Returns whether a request is a probe, or an OPTIONS request, which load balancers use as a probe. A busy server
- * must not seem to be down.
+ * Returns true for probes, and for OPTIONS requests, which load balancers use as probes. They are always admitted,
+ * because a busy server must not seem to be down.
  */
 function isAlwaysAdmitted(method: string | undefined, url: string): boolean {
   return PROBE.test(url) || method === 'OPTIONS'
@@ -40,15 +43,15 @@ function isAlwaysAdmitted(method: string | undefined, url: string): boolean {
 const PROBE = /^\/(?:livez|readyz)(?:\?|$)/
 
 /**
- * Refuses requests beyond the limits, before any other work except the proof of the owner. If the key is known, the
- * owner is proved at once, so a whole burst is decided in one slice. Otherwise the owner is known after the key's
- * look-up.
+ * Refuses requests beyond the limits. This happens before any other work, except that the owner is proved. If the key
+ * is known, the owner is proved at once, so a whole burst of requests is decided in one slice. Otherwise the request
+ * waits for the look-up of its key.
  *
- * A request counts from when it is authenticated and has arrived whole, until its answer begins. So nobody can use up
- * the limit by sending slowly or without a key. Answers that are not read count as bytes (unread-answers.ts), and
- * streams have slots of their own.
+ * A request takes a slot when it is authenticated and has arrived completely, and gives it back when its answer begins.
+ * So nobody can use up the slots by sending slowly or without a key. Bytes of unread answers are limited separately
+ * (unread-answers.ts), and streams have slots of their own.
  *
- * A pipelined request waits until the kernel has taken the previous answer.
+ * A pipelined request waits until the kernel has taken the answer to the previous request.
  */
 export function useAdmission(app: FastifyInstance, { admission, budgets, prove }: AdmissionDeps): void {
   let isDraining = false
@@ -92,7 +95,8 @@ export function useAdmission(app: FastifyInstance, { admission, budgets, prove }
     }
     request.proof = proof
     admission.begin(kind, Number(request.headers['content-length'] ?? 0), owner, () => {
-      // If the client has gone in the meantime, the request is not handled, because nobody would get the answer.
+      // If the client has disconnected in the meantime, the request is not handled, because nobody would get the
+      // answer.
       if (!request.socket.destroyed) handle(request, response)
     })
   }
@@ -100,7 +104,8 @@ export function useAdmission(app: FastifyInstance, { admission, budgets, prove }
   app.server.removeListener('request', handle)
   const meet = (request: IncomingMessage, response: ServerResponse) => {
     app.connections.meet(response)
-    // Node gives the connection to one response after another. A response without it belongs to a pipelined request.
+    // Node assigns the connection to one response at a time. A response without a connection belongs to a pipelined
+    // request.
     if (response.socket === null) waiting.add(request, response)
     else begin(request, response)
   }
@@ -114,29 +119,31 @@ export function useAdmission(app: FastifyInstance, { admission, budgets, prove }
   })
   app.addHook('onSend', (request, reply, payload, done) => {
     request.reservation?.leave()
-    // With pipelining, only the last answer may close the connection. Otherwise the requests behind it would get no
-    // answer.
+    // If pipelined requests are waiting, only the last answer may close the connection. Otherwise the waiting requests
+    // would get no answer.
     if (isDraining && !waiting.has(request.raw.socket)) reply.raw.shouldKeepAlive = false
     done(null, payload)
   })
 }
 
 /**
- * Refusals that are rendered only once. An error object for each refusal, with its stack, and rendering it took a
- * third of a refusal's cost.
+ * Refusals are rendered only once. Making an error object with a stack for each refusal and rendering it took a third
+ * of the CPU time of a refusal.
  *
- * CPU time of one refusal: through Node's response 26 µs in a server that does nothing else, and 50 µs beside other
- * work, with cold caches. From bytes to bytes (refused-connections.ts) 10 µs and 23 µs. The kernel takes half of
- * that, for a read and a write that wakes the client.
+ * CPU time of one refusal in an idle server / in a busy server with cold caches:
+ *
+ * - Node makes a response: 26 µs / 50 µs
+ * - the bytes are handled directly (refused-connections.ts): 10 µs / 23 µs. The kernel takes half of this time, for a
+ *   read, and for a write that wakes the client.
  */
 const TOO_MANY = prepareRefusal('too many requests are under way: nothing was done')
 const UNREAD = prepareRefusal('too many bytes of earlier answers are still unread: nothing was done')
 
 type Refusal = {
   readonly around: readonly [string, string]
-  /** Names and values of headers, alternating. There is one list for each possible number of seconds in Retry-After. */
+  /** Lists of headers, in which names and values alternate. There is one list for each possible Retry-After. */
   readonly headers: readonly string[][]
-  /** Status line and headers as text. */
+  /** Status line and headers as text. There is one text for each possible Retry-After. */
   readonly heads: readonly string[]
 }
 
@@ -152,12 +159,12 @@ function prepareRefusal(detail: string): Refusal {
   return { around, headers, heads }
 }
 
-/** Sends a refusal. latin1 is correct, because the text is ASCII only. */
+/** Sends a refusal. The encoding latin1 is correct, because the text is ASCII only. */
 function refuse(response: ServerResponse, refusal: Refusal): void {
   response.writeHead(503, jittered(refusal.headers)).end(bodyOf(refusal), 'latin1')
 }
 
-/** Returns a refusal as text. Its bytes are the same that Node would write. */
+/** Returns a refusal as text. It has the same bytes that Node would write. */
 function renderRefusal(refusal: Refusal, { keepAliveTimeout }: Server): string {
   const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveTimeout / 1_000)}\r\n`
   return `${jittered(refusal.heads)}Date: ${new Date().toUTCString()}\r\n${keepAlive}\r\n${bodyOf(refusal)}`
@@ -167,7 +174,7 @@ function bodyOf({ around: [before, after] }: Refusal): string {
   return `${before}req_${randomUUID().replaceAll('-', '')}${after}`
 }
 
-/** Picks a random number of seconds, so that refused clients do not all come back at the same time. */
+/** Picks one of the possible Retry-After at random, so that refused clients do not all retry at the same time. */
 function jittered<T>(ofEachSecond: readonly T[]): T {
   return ofEachSecond[Math.floor(Math.random() * ofEachSecond.length)]!
 }

@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify'
 import type { Caller } from '../../ledgers/caller.ts'
 
 /**
- * Header with the size of the ledger that the answer shows, as a plain integer. For a write, it is the size right
- * after the newest entry that the request wrote.
+ * Name of the header with the size of the ledger that the answer shows, as a plain integer. For a write, the size is
+ * the one right after the newest entry that the request wrote.
  */
 export const LEDGER_SIZE_HEADER = 'tallystick-ledger-size'
 

@@ -14,19 +14,21 @@ import { isId, parseId } from '../../proof/ids.ts'
 import { findBearerToken, OPERATOR, type Prove } from '../connections/prove.ts'
 
 /**
- * Who may call a route. `scope`: a key with any of these scopes may call it. `own`: a key with only this scope may
- * call it too, but is shown only the records of its own agent. A route without access is refused at registration.
+ * Who may call a route. A route without access is refused at registration.
+ *
+ * - `scope`: a key with any of these scopes may call the route.
+ * - `own`: a key with only this scope may call the route too, but sees only the records of its own agent.
  */
 export type Access = 'public' | 'operator' | PeerAccess | KeyAccess
 /**
- * Routes for the servers of peers, which sign their requests. The body of an `introduction` contains the key, so its
- * route checks the signature itself.
+ * Access for the servers of peers, which sign their requests. The body of an `introduction` contains the key of the
+ * signature, so that route checks the signature itself.
  */
 export type PeerAccess = 'peer' | 'introduction'
 type KeyAccess = {
   readonly scope: Scope | readonly Scope[]
   readonly own?: Scope
-  /** Whether the ledger in the address may be public. A public ledger needs no key. */
+  /** If true, the ledger in the address may also be a public ledger, which is read without a key. */
   readonly orPublic?: true
 }
 
@@ -36,12 +38,12 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     caller: Caller
-    /** The peer that sent the request. Only set on routes for peers. */
+    /** The peer that sent the request. Set only on routes for peers. */
     peer: PeerRequest
-    /** Parsed headers of a peer's signature; null on routes that are not for peers. */
+    /** Parsed headers of a peer's signature. null on routes that are not for peers. */
     peerSignature: RequestSignature | null
     /**
-     * Id of the public ledger (`led_…`) if it is read without a key, on routes that allow this. Then there is no
+     * Id of the public ledger (`led_…`) if the request reads a public ledger without a key. The request then has no
      * `caller`. null for all other requests.
      */
     publicLedger: string | null
@@ -69,7 +71,7 @@ export function useAuthentication(
       throw new Error(`the route ${route.method} ${route.url} does not say who may call it`)
   })
   app.addHook('onRequest', async (request) => {
-    const access = request.routeOptions.config.access ?? 'public' // there is no access for unknown addresses
+    const access = request.routeOptions.config.access ?? 'public' // An unknown address has no access in its config.
     if (access === 'public') return
     if (access === 'peer' || access === 'introduction') {
       request.peerSignature = readRequestSignature(deps, {
@@ -87,7 +89,7 @@ export function useAuthentication(
       if (isPublic) return
     }
     const nowMs = deps.now()
-    // The proof is still missing if the request did not come by a connection.
+    // A request that did not come over a connection has no proof yet.
     request.raw.proof ??= await deps.prove(request.headers)
     if (access === 'operator') return requireOperator(request)
     request.caller = await requireCaller(request, deps.callers, nowMs)
@@ -96,8 +98,8 @@ export function useAuthentication(
 }
 
 /**
- * Returns whether the request's key would be admitted now too, with the same access to records. Long answers check
- * this repeatedly.
+ * Returns true if the request's key would still be admitted now, with the same access to records. Long answers check
+ * this again and again.
  */
 export async function isStillAdmitted(
   request: FastifyRequest,
@@ -149,7 +151,7 @@ async function requireCaller(request: FastifyRequest, callers: CallerCache, nowM
 function requireBearerToken({ headers }: FastifyRequest): string {
   const token = findBearerToken(headers.authorization)
   if (token !== null) return token
-  // Some exporters do not decode the percent signs in OTEL_EXPORTER_OTLP_HEADERS.
+  // Some exporters do not decode percent-encoded characters in OTEL_EXPORTER_OTLP_HEADERS.
   const isEncoded = /^Bearer%20/i.test(headers.authorization ?? '')
   throw new ApiError(
     'unauthenticated',

@@ -5,9 +5,9 @@ import { reservationOf } from '../connections/reservation.ts'
 import { BODY_CHUNK_OVERHEAD_BYTES } from '../limits.ts'
 
 /**
- * Counts the bytes of bodies, from when the sender is authenticated until the request is answered. Before that no
- * body is read; Node buffers only 64 KiB of it. The declared length is counted at once, so that no body is refused
- * half-way. A body without a declared length counts as the largest body that its route accepts.
+ * Counts the bytes of a body from the authentication of the sender until the request is answered. Before the
+ * authentication no body is read; Node buffers only 64 KiB of it. The declared length is counted at once, so that no
+ * body is refused half-way. A body without a declared length counts as the largest body that its route accepts.
  */
 export function useBodyBudget(app: FastifyInstance, { budgets: { bodies } }: { budgets: ByteBudgets }): void {
   app.addHook('preParsing', (request, reply, payload, done) => {
@@ -18,7 +18,8 @@ export function useBodyBudget(app: FastifyInstance, { budgets: { bodies } }: { b
     if (!reservation.hasRoom(bodies, bytes)) return done(tooMuch())
     const share = reservation.take(bodies, bytes)
     if (request.raw.complete) return done(null, payload)
-    // Each chunk of a body needs an object. If 4 MiB came in chunks of one byte, the objects would take a gigabyte.
+    // Counts the memory of the Buffer object of each chunk. If 4 MiB came in chunks of one byte, these objects would
+    // take a gigabyte.
     let around = 0
     payload.on('data', () => {
       around += BODY_CHUNK_OVERHEAD_BYTES
@@ -32,8 +33,8 @@ export function useBodyBudget(app: FastifyInstance, { budgets: { bodies } }: { b
 }
 
 /**
- * Returns the number of bytes to count. Returns 0 if there is no body, or if the body will be refused unread because
- * it is too long.
+ * Returns the number of bytes to count. Returns 0 if there is no body, or if the body is too long and will be refused
+ * without being read.
  */
 function announcedBytes({ raw, routeOptions }: FastifyRequest): number {
   if (raw.method === 'GET' || raw.method === 'HEAD') return 0

@@ -21,15 +21,18 @@ import { ValidatedBody } from '../zod-validation.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Reads, validates and builds a body that needs much work, in a thread. The result becomes the request's body. */
+    /**
+     * Reads, validates and builds a body in a thread, because this takes much work. The result becomes the request's
+     * body.
+     */
     readBody?: (threads: Threads, request: FastifyRequest, body: Buffer) => Promise<object>
     /**
-     * Set if the body is OTLP, in protobuf or JSON, with or without gzip. The request's body is then an OtlpBody, and
-     * problems are answered in OTLP's form.
+     * Set if the body is OTLP, in protobuf or JSON, with or without gzip. The request's body then becomes an OtlpBody,
+     * and problems are answered in OTLP's form.
      */
     otlp?: OtlpSignal
     /**
-     * True if the body is a Signed Statement in COSE. The request's body is then a CoseBody, and problems are
+     * True if the body is a Signed Statement in COSE. The request's body then becomes a CoseBody, and problems are
      * answered in CBOR.
      */
     scrapi?: true
@@ -53,9 +56,9 @@ export class CoseBody extends ValidatedBody {
 const NOT_READ = 'the body was not read'
 
 /**
- * Checks the text of JSON bodies (docs/formats/documents.md). If a JavaScript value could not represent the text
- * exactly, the body is refused. It is never silently changed. A large body is read in a thread. Before that, its
- * bytes are charged to the sender's rate limit.
+ * Checks the text of JSON bodies (docs/formats/documents.md). A body is refused if JavaScript values could not
+ * represent it exactly. A body is never silently changed. A large body is read in a thread. Before that, its bytes are
+ * charged to the sender's rate limit.
  */
 export function useJsonBody(app: FastifyInstance, { threads }: { readonly threads: Threads }): void {
   app.removeAllContentTypeParsers()
@@ -123,14 +126,14 @@ function refuseCompressed({ headers }: FastifyRequest): void {
 }
 
 /**
- * Returns whether the event loop parses the body. It parses all small bodies. It also parses larger bodies if their
- * texts are plain, such as entries from peers and escaped documents.
+ * Returns true if the event loop may parse the body. It parses all small bodies. It also parses larger bodies that are
+ * cheap to parse, such as entries from peers and escaped documents.
  */
 function isForTheLoop(body: Buffer, depthMax: number): boolean {
   if (body.length <= BODY_BYTES_MAX) return true
   if (body.length > JSON_LOOP_BYTES_MAX) return false
-  // latin1 makes one character of each byte and copies nothing. Names, brackets and backslashes are the same in
-  // UTF-8.
+  // Decoding as latin1 copies nothing, and makes one character of each byte. Brackets, quotes and backslashes are the
+  // same bytes in UTF-8.
   return isCheap(body.toString('latin1'), { depthMax, tokensMax: JSON_LOOP_TOKENS_MAX })
 }
 

@@ -14,16 +14,16 @@ declare module 'fastify' {
 }
 
 /**
- * Answers requests that Node would answer itself without a problem document. `useMalformed` answers what Node's
- * parser rejects. `refuseMalformedHeaders` answers requests that Node would refuse without a reason, or wrongly
- * accept.
+ * Sends problem documents for requests that Node would otherwise answer itself. `useMalformed` handles requests that
+ * Node's parser rejects. `refuseMalformedHeaders` handles requests that Node would refuse without a reason, or would
+ * wrongly accept.
  */
 export function useMalformed(app: FastifyInstance): void {
   app.decorate('connections', new Connections())
-  // This keeps the connection open if a client closes its sending side, because the client can still read (RFC 9112
+  // Keeps the connection open after a client has closed its sending side, because the client can still read (RFC 9112
   // §9.6).
   Object.assign(app.server, { httpAllowHalfOpen: true })
-  // 0 means no limit of headers. With a limit, Node silently drops the headers after it, for example an
+  // 0 means that the number of headers has no limit. With a limit, Node silently drops further headers, for example an
   // Idempotency-Key. The bytes of all headers are limited anyway.
   app.server.maxHeadersCount = 0
   app.server.on('connect', (_request, socket: Socket) => {
@@ -36,8 +36,8 @@ export function useMalformed(app: FastifyInstance): void {
 }
 
 /**
- * Answers requests that Node's parser refused, or that did not arrive in time. There is no complete request object,
- * so the bytes of the answer are written here.
+ * Answers requests that Node's parser refused, or that did not arrive in time. There is no complete request object, so
+ * this function writes the bytes of the answer itself.
  */
 export function refuseMalformedHttp(
   this: FastifyInstance,
@@ -69,14 +69,14 @@ function refuse(app: FastifyInstance, socket: Socket, code: ErrorCode, detail: s
 }
 
 /**
- * Refuses requests whose headers are ambiguous or ask for an unsupported feature. MUST be registered before code that
+ * Refuses requests whose headers are ambiguous or require an unsupported feature. MUST be registered before code that
  * relies on headers.
  */
 export function refuseMalformedHeaders(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const { headers, httpVersion, method } = request.raw
     const { host, expect, 'transfer-encoding': coding, 'content-length': length = '0' } = headers
-    // Node joins two Host lines with a comma and a space, and the result is not a valid host.
+    // Node joins two Host lines with a comma and a space. The joined text is not a valid host.
     if (host === undefined ? httpVersion === '1.1' : !HOST.test(host))
       return done(
         new ApiError('bad_request', 'send one `Host`: a name or an address, and a port if there is one'),
@@ -87,12 +87,14 @@ export function refuseMalformedHeaders(app: FastifyInstance): void {
       return done(
         new ApiError('transfer_coding_unknown', 'the only transfer coding that is supported is chunked'),
       )
-    // OPTIONS is accepted under any load, so the server must not have to read a body for it.
+    // OPTIONS requests are accepted under any load, so the server must not have to read a body for them.
     if (method === 'OPTIONS' && (coding !== undefined || Number(length) > 0))
       return done(new ApiError('bad_request', 'OPTIONS must have no body here'))
     done()
   })
 }
 
-/** RFC 9112 §3.2: `uri-host [":" port]`. Empty if the address has no authority */
+/**
+ * The form of a Host header is `uri-host [":" port]` (RFC 9112 §3.2). It may be empty, if the address has no authority.
+ */
 const HOST = /^(?:\[[\w.:%~-]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/

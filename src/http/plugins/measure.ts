@@ -14,8 +14,8 @@ declare module 'fastify' {
 }
 
 /**
- * Methods that are counted separately. Clients may send any method that Node knows, to any address, so all other
- * methods are counted as `other`.
+ * Methods that are counted separately. All other methods are counted as `other`, because clients may send any method
+ * that Node knows to any address.
  */
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'other'] as const
 const ELSEWHERE = 'none'
@@ -24,9 +24,9 @@ type ByMethod = (method: string) => RouteDurations
 type OnResponse = (request: FastifyRequest, reply: FastifyReply, done: () => void) => void
 
 /**
- * Measures requests. Each route has its own hook with its histograms, so measuring a request takes 0.03 µs. Detecting
- * a client that goes away takes 0.1 µs more. With labels of prom-client, of which one was read from
- * `request.routeOptions`, measuring took 0.65 µs.
+ * Measures requests. Each route has its own hook with its own histograms, so measuring a request takes 0.03 µs.
+ * Detecting a client that disconnects takes 0.1 µs more. Measuring took 0.65 µs when it used labels of prom-client and
+ * read the route from `request.routeOptions`.
  */
 export function useMeasurement(app: FastifyInstance, { metrics }: { metrics: Metrics }): void {
   const http = new HttpMetrics(metrics, () => countConnections(app))
@@ -47,7 +47,8 @@ export function useMeasurement(app: FastifyInstance, { metrics }: { metrics: Met
     if (request.is404) observeElsewhere(request, reply, done)
     else done()
   })
-  // Fastify does not report a client that goes away before it gets its answer, so the response's own event is used.
+  // Fastify does not report a client that disconnects before it gets its answer. So this code listens to the response
+  // itself.
   const onClose = function (this: ServerResponse) {
     if (!this.writableFinished) http.aborted++
   }

@@ -5,7 +5,7 @@ import { EVENT_STREAM } from '../answers/accept.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** True if no route accepts the request's method, and the routes of this address answer problems in CBOR. */
+    /** True if no route accepts the request's method, and other routes of the same address answer problems in CBOR. */
     hasConciseProblems: boolean
   }
   interface FastifyContextConfig {
@@ -18,9 +18,9 @@ declare module 'fastify' {
 const STREAMS = [EVENT_STREAM, 'application/x-ndjson']
 
 /**
- * Adds HEAD to each GET route (RFC 9110 §9.1). Node leaves out the content of the answer. A route whose answer may be
- * a stream gets no HEAD, because the whole stream would be made but never read. MUST be called after all hooks that
- * read the methods of a route have been added.
+ * Adds HEAD to each GET route (RFC 9110 §9.1). Node leaves out the content of the answer. A route whose answer may be a
+ * stream gets no HEAD, because the whole stream would be made although nobody reads it. MUST be called after all hooks
+ * that read the methods of a route have been added.
  */
 export function takeHead(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
@@ -37,18 +37,21 @@ function isStreamed(schema: RouteOptions['schema']): boolean {
   return Object.keys(answer?.content ?? {}).some((type) => STREAMS.includes(type))
 }
 
-/** `methods`: methods that the address accepts. `scrapi`: from the config of its routes. */
+/**
+ * What is known about an address. `methods`: the methods that it accepts. `scrapi`: true if its routes have `scrapi` in
+ * their config.
+ */
 type Address = { readonly methods: Set<string>; readonly scrapi: boolean }
 
-/** Answer to `OPTIONS *` (RFC 9110 §9.3.7). No address accepts any other method. */
+/** Methods in the answer to `OPTIONS *` (RFC 9110 §9.3.7). No address accepts any other method. */
 const ALL = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']
 
 /**
- * Answers OPTIONS with 204, methods that the address does not accept with 405, and unknown addresses with 404. The
- * answers 204 and 405 have `Allow`. This happens before authentication and before the body is read.
+ * Answers OPTIONS with 204, a method that the address does not accept with 405, and an unknown address with 404. The
+ * answers 204 and 405 have `Allow`. They are sent before authentication, and before the body is read.
  *
- * A separate router finds addresses without their methods. The alternative, a second route for each address with all
- * refused methods, took half of the time to build a server (31 of 52 ms).
+ * A separate router finds an address independently of its methods. The alternative is a second route for each address,
+ * with all methods that it refuses. That took half of the time to build a server (31 of 52 ms).
  */
 export function refuseOtherMethods(
   app: FastifyInstance,
@@ -69,11 +72,12 @@ export function refuseOtherMethods(
   })
   app.addHook('onRequest', async (request, reply) => {
     const path = request.url.split('?')[0]!
-    // The path itself must have the method. Otherwise the route /v1/records/:id would answer GET /v1/records/batch.
+    // The path itself must accept the method. Otherwise the route /v1/records/:id would also answer GET
+    // /v1/records/batch.
     const isTaken = !request.is404 && (addressOf.get(path)?.methods.has(request.method) ?? true)
     if (isTaken && request.method !== 'OPTIONS') return
     const found = addresses.find('GET', path)
-    // The router reads a trailing slash as an empty id.
+    // The router reads a path with a trailing slash as a path with an empty id.
     if (path !== '*' && (!found || Object.values(found.params).includes('')))
       throw new ApiError('not_found', `there is nothing at ${path}`)
     const address = found?.store as Address | undefined

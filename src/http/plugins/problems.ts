@@ -37,7 +37,7 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
   if (known.retryAfterMs !== null)
     reply.header('retry-after', Math.max(1, Math.ceil(known.retryAfterMs / 1000)))
   if (known.status === 401) reply.header('www-authenticate', 'Bearer')
-  // For a malformed address no hook runs (answer-headers.ts), so the headers are set here.
+  // No hook runs for a malformed address (answer-headers.ts), so the headers are set here.
   reply.header('x-content-type-options', 'nosniff').header('cache-control', 'no-store')
   if (request.routeOptions.config?.otlp) return sendStatus(request, reply, known)
   const isOfScrapi = request.routeOptions.config?.scrapi || request.hasConciseProblems
@@ -55,17 +55,17 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
     reply
       .code(known.status)
       .header('content-type', PROBLEM_TYPE)
-      // Sent as bytes. To a string Fastify would add a charset, which this media type does not have (RFC 9457 §6.1).
+      // The problem is sent as bytes. Fastify would add a charset to a string, but this media type has no charset (RFC
+      // 9457 §6.1).
       .send(Buffer.from(renderProblem(known, request.id)))
   )
 }
 
-/** This status means that the request is at fault, like a status 4xx. */
+/** 501 means that the request is at fault. Other statuses from 500 on mean that the server is at fault. */
 const NOT_IMPLEMENTED = 501
 
 /**
- * Logs a failed request. The route's pattern is logged instead of the address, because an address may contain private
- * values.
+ * Logs a failed request. Logs the pattern of the route, not the address, because an address may contain private values.
  */
 function logFailure(
   { server, log, method, routeOptions }: FastifyRequest,
@@ -76,8 +76,8 @@ function logFailure(
 }
 
 /**
- * Returns whether the request is a probe of a server that is stopping. Its refusal is no failure. If it were logged,
- * each restart would raise an alarm.
+ * Returns true if the request is a probe of a server that is stopping. Its refusal is no failure. If the refusal were
+ * logged, each restart would raise an alert.
  */
 function isProbeWhileDraining({ server, routeOptions }: FastifyRequest): boolean {
   return server.isDraining && routeOptions.url === '/readyz'
@@ -102,8 +102,8 @@ export function renderProblem(error: ApiError, requestId: string): string {
 export const CONCISE_PROBLEM_TYPE = 'application/concise-problem-details+cbor'
 
 /**
- * Renders a problem by RFC 9290, which SCRAPI requires. The labels are -1 for the title, -2 for the detail and -4 for
- * the status. Our own members are under a URL of ours.
+ * Renders a problem in the form of RFC 9290, which SCRAPI requires. The labels are -1 for the title, -2 for the detail
+ * and -4 for the status. Tallystick's own members are in a map, whose label is a URL of the project.
  */
 function renderConciseProblem(error: ApiError, requestId: string): Uint8Array {
   const [status, title] = ERROR_CODES[error.code]
@@ -138,12 +138,12 @@ const FASTIFY_CODES: Record<string, ErrorCode> = {
   FST_ERR_CTP_EMPTY_JSON_BODY: 'bad_json',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'bad_request',
   FST_ERR_BAD_URL: 'bad_request',
-  FST_ERR_MAX_PARAM_LENGTH: 'not_found', // such an id would be longer than any valid one
+  FST_ERR_MAX_PARAM_LENGTH: 'not_found', // a parameter of this length is longer than any valid id
 }
 
 /**
- * Turns any error into an ApiError. Fastify's own errors get a code of the table. An unavailable database gets a code
- * too, because it is not a bug of the server. Any other error is a bug, and the client only gets `internal_error`.
+ * Converts any error to an ApiError. Fastify's own errors and an unavailable database get a code of ERROR_CODES. Any
+ * other error is a bug of the server, and the client gets only `internal_error`.
  */
 function translate(error: FastifyError | ApiError, { routeOptions }: FastifyRequest): ApiError {
   if (error instanceof ApiError) return error

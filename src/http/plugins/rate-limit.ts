@@ -20,21 +20,21 @@ type Callers = {
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * Cost of a request in addition to 1. It is known only after the body was read. If the cost of the body's bytes
-     * is higher, that cost counts instead.
+     * Returns the cost of a request in addition to 1. It is called after the body was read. If the cost of the body's
+     * bytes is higher, that cost counts instead.
      */
     furtherCost?: (body: unknown) => number
   }
   interface FastifyRequest {
-    /** Charges the bytes of a body to the sender's limits, even if the request fails later. */
+    /** Charges the bytes of a body to the sender's limits. They stay charged even if the request fails later. */
     chargeBody(bytes: number): void
     chargedForBody: number
   }
 }
 
 /**
- * Applies the rate limits of a caller's key and ledger. It runs after authentication. Otherwise somebody without the
- * key could use up the limit of the key.
+ * Applies the rate limits of the caller's key and ledger. Runs after authentication. Otherwise somebody without the key
+ * could use up the key's limit.
  */
 export function useRateLimits(app: FastifyInstance): void {
   const limits = new RateLimits(() => performance.now())
@@ -42,7 +42,8 @@ export function useRateLimits(app: FastifyInstance): void {
     const limited = limitedOf(request)
     if (limited === null) return done()
     const charge = limits.charge(limited)
-    // Readers of a public ledger get no such headers, because caches pass their answers on to other readers.
+    // Answers to readers of a public ledger have no rate limit headers, because caches pass the answers on to other
+    // readers.
     if (request.publicLedger === null) {
       reply.header('ratelimit-policy', limited.map(formatPolicy).join(', '))
       reply.header('ratelimit', limited.map((one, i) => formatState(one, charge.states[i]!)).join(', '))
@@ -80,7 +81,10 @@ const PEER_LIMIT = { requestsPerSecond: PEER_REQUESTS_PER_SECOND, burst: PEER_RE
 
 const PUBLIC_LIMIT = { requestsPerSecond: PUBLIC_READS_PER_SECOND, burst: PUBLIC_READS_BURST }
 
-/** Returns the limits that apply. Returns null if none is set, or if the route is public or for the operator. */
+/**
+ * Returns the rate limits that apply to a request. Returns null if no limit is set, or if the route is public or for
+ * the operator.
+ */
 function limitedOf({ caller, peer, publicLedger }: Callers): Limited[] | null {
   if (publicLedger !== null) return [{ name: 'public', id: `public ${publicLedger}`, limit: PUBLIC_LIMIT }]
   if (peer) return [{ name: 'peer', id: `${peer.ledger} ${peer.peer}`, limit: PEER_LIMIT }]
@@ -92,8 +96,8 @@ function limitedOf({ caller, peer, publicLedger }: Callers): Limited[] | null {
 }
 
 /**
- * Formats a limit by draft-ietf-httpapi-ratelimit-headers-11: `"key";q=10;w=2`. `q`: the burst. `w`: seconds in which
- * the burst refills.
+ * Formats a limit as in draft-ietf-httpapi-ratelimit-headers-11, for example `"key";q=10;w=2`. `q`: the burst. `w`:
+ * time in seconds in which the burst refills.
  */
 function formatPolicy({ name, limit }: Limited): string {
   return `"${name}";q=${limit.burst};w=${Math.max(1, Math.ceil(limit.burst / limit.requestsPerSecond))}`

@@ -1,15 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
 /**
- * Logs one line for each request, when its answer was sent or its client has gone. A line MUST NOT contain anything
- * into which a client can put a secret: no header, no body, no query string. Instead of the address it contains the
- * route's pattern.
+ * Logs one line for each request, when its answer was sent or its client has disconnected. A line MUST NOT contain
+ * anything into which a client can put a secret: no header, no body, no query string. It contains the pattern of the
+ * route instead of the address.
  *
- * It is off by default, because a line takes 6 µs.
+ * The request log is off by default, because a line takes 6 µs.
  */
 export function useRequestLog(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
-    // If the client goes away first, Fastify does not call onResponse. So the response's own event is used.
+    // Fastify does not call onResponse if the client disconnects first. So this code listens to the response itself.
     reply.raw.on('close', () => logRequest(request, reply))
     done()
   })

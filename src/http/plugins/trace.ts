@@ -5,23 +5,24 @@ import type { Tracing } from '../../observe/tracing/tracing.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Span of the request; null: the request is not sampled. Absent: tracing is off. */
+    /** Span of the request. null if the request is not sampled. Absent if tracing is off. */
     span?: Span | null
   }
 }
 
-/** Probes are not traced. They come every few seconds, and nobody needs their traces. */
+/** Paths of probes. Probes come every few seconds and nobody needs their traces, so they are not traced. */
 const UNTRACED = new Set(['/livez', '/readyz'])
 /**
- * Methods that may be in the name of a span. Clients may send any method that Node knows, but a span's name must have
+ * Methods that may appear in the name of a span. Clients may send any method that Node knows, but span names must have
  * few different values.
  */
 const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'])
 
 /**
- * Makes one span per request, from its headers to the last byte of its answer. If the request has a `traceparent`,
- * the caller's span is the parent (semantic conventions of HTTP, stable). Client addresses, queries and user agents
- * are left out, because they may be personal. MUST be registered before all other hooks of requests.
+ * Makes one span for each request, from its headers to the last byte of its answer. If the request has a `traceparent`,
+ * the caller's span becomes the parent. Names and attributes follow OpenTelemetry's stable semantic conventions of
+ * HTTP. Client addresses, queries and user agents are left out, because they may be personal. MUST be registered before
+ * all other hooks of requests.
  */
 export function useTracing(app: FastifyInstance, tracing: Tracing): void {
   app.decorateRequest('span', null)
@@ -29,7 +30,8 @@ export function useTracing(app: FastifyInstance, tracing: Tracing): void {
     if (!UNTRACED.has(request.routeOptions.url ?? '')) begin(tracing, request, reply)
     done()
   })
-  // The context of the span begins only here, because the body is read in the context of its connection.
+  // The context of the span begins only here. Until here the body is read, and that happens in the context of the
+  // connection.
   app.addHook('preHandler', (request, _reply, done) => {
     if (request.span) tracing.with(request.span, done)
     else done()
@@ -57,7 +59,8 @@ function begin(tracing: Tracing, request: FastifyRequest, reply: FastifyReply): 
   })
   if (span === null) return
   request.span = span
-  // Fastify does not report a client that goes away before it gets its answer, so the response's own event is used.
+  // Fastify does not report a client that disconnects before it gets its answer. So this code listens to the response
+  // itself.
   reply.raw.once('close', () => end(request, reply, 'aborted'))
 }
 
@@ -66,7 +69,7 @@ function methodOf({ method }: FastifyRequest): string {
 }
 
 /**
- * Ends the span of a request. It may be called twice, for an answer and for a closed connection. Only the first call
+ * Ends the span of a request. May be called twice: after an answer, and when the connection closes. Only the first call
  * counts.
  */
 function end(request: FastifyRequest, reply: FastifyReply, how: 'answered' | 'aborted'): void {
@@ -81,7 +84,6 @@ function end(request: FastifyRequest, reply: FastifyReply, how: 'answered' | 'ab
   span.end()
 }
 
-/** Returns span attributes that identify the caller and the record. */
 function subjectOf(request: FastifyRequest): Attributes {
   const { id } = (request.params ?? {}) as { readonly id?: unknown }
   return {

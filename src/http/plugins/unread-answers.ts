@@ -12,8 +12,8 @@ import { ANSWER_TEXT_CHARS_MAX, ANSWERS_CHECK_EVERY_MS } from '../limits.ts'
 type UnreadDeps = { readonly budgets: ByteBudgets; readonly writeDeadlines: WriteDeadlines }
 
 /**
- * A streamed answer. It counts with the bytes that were pending at the last check. If all of its text is in memory,
- * the whole text counts.
+ * An answer that is a stream. The bytes that were pending at the last check count as unread. If the whole text of the
+ * stream is in memory, the whole text counts.
  */
 type Stream = {
   readonly response: ServerResponse
@@ -22,11 +22,12 @@ type Stream = {
 }
 
 /**
- * Counts the bytes of answers, from when they are made until the kernel has taken them. Closes connections whose
- * clients do not read their answers in time.
+ * Counts the bytes of answers from when they are made until the kernel has taken them. Closes connections whose clients
+ * do not read their answers in time.
  *
- * Most requests beyond the budget are refused before their answer is made (src/http/plugins/admit.ts). If a page was
- * made while other answers filled the budget, it is dropped here. A write to the database always gets its answer.
+ * If the budget is used up, most requests are refused before their answer is made (src/http/plugins/admit.ts). A page
+ * that was made while other answers used up the budget is dropped here. A request that writes to the database always
+ * gets its answer.
  */
 export function useUnreadAnswers(app: FastifyInstance, { budgets, writeDeadlines }: UnreadDeps): void {
   const streams = new Set<Stream>()
@@ -48,7 +49,7 @@ export function useUnreadAnswers(app: FastifyInstance, { budgets, writeDeadlines
     const kind = kindOf(request.method)
     const isRead = kind === 'reads'
     const budget = budgets[kind]
-    // Small answers are always sent. The refusal itself is a small answer.
+    // Small answers are always sent. The refusal is a small answer too.
     if (isRead && bytes.length > ANSWER_TEXT_CHARS_MAX && !held.hasRoom(budget, bytes.length))
       return done(tooMuch())
     held.take(budget, bytes.length)
@@ -66,7 +67,7 @@ export function useUnreadAnswers(app: FastifyInstance, { budgets, writeDeadlines
   })
 }
 
-/** Turns a long text into bytes. Returns null if there is no payload or if it is a stream. */
+/** Converts a long text to bytes. Returns null if there is no payload, or if the payload is a stream. */
 function bytesOf(payload: unknown): string | Buffer | null {
   if (typeof payload === 'string')
     return payload.length > ANSWER_TEXT_CHARS_MAX ? Buffer.from(payload) : payload
@@ -77,7 +78,7 @@ function isStream(payload: unknown): payload is Readable {
   return typeof (payload as { pipe?: unknown } | null | undefined)?.pipe === 'function'
 }
 
-/** Updates the count of a stream. Returns false when the stream has ended. */
+/** Updates the number of bytes counted for a stream. Returns false when the stream has ended. */
 function count({ response, reservation: held, share }: Stream): boolean {
   if (!held.isOver) share.resize(response.writableLength)
   return !held.isOver

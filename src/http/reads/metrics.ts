@@ -3,7 +3,7 @@ import { type Reading, readCounter, readGauge, readingsOf } from '../../observe/
 
 type WatchedReads = {
   readonly counts: { readonly replica: number; readonly primary: number; readonly fallback: number }
-  /** Number of fallbacks for each reason. Every reason is listed from the start. */
+  /** Number of fallbacks to the primary, by reason. Contains every reason from the start. */
   readonly fallbacks: Readonly<Record<string, number>>
 }
 type WatchedReplica = {
@@ -23,8 +23,8 @@ export function watchReads(metrics: Metrics, reads: WatchedReads): void {
 }
 
 /**
- * Registers metrics of a replica, and of reads that the replica did not answer. `replica`: null if there is no
- * replica. Then its gauges are absent.
+ * Registers metrics of a replica, and of reads that the replica did not answer. If `replica` is null, there is no
+ * replica, and its gauges are absent.
  */
 export function watchReplica(metrics: Metrics, replica: WatchedReplica | null, reads: WatchedReads): void {
   const ofLag = (figure: 'bytes' | 'ms', scale: number) => (): Reading[] =>

@@ -21,7 +21,7 @@ const ANSWERS = {
   problems: ['not_found', 'checkpoint_pending', 'integrity_fault'],
 } as const
 
-/** Configuration of routes that answer a proof of an entry, as JSON or as a receipt. */
+/** Configuration of routes that answer with a proof of an entry, as JSON or as a receipt. */
 export const PROVED_ENTRY = { ...ANSWERS, access: { scope: 'audit:read' } } as const
 export const PROVED_RECORD = {
   ...ANSWERS,
@@ -50,7 +50,7 @@ export async function provedEntry(
   { caller }: FastifyRequest,
   { params, query }: EntryProofRequest,
 ): Promise<EntryProof> {
-  // Any other text is not a seq, so it is answered like an unknown entry.
+  // Any other text is not a seq, so the answer is the same as for an unknown entry.
   const proof = SEQ_TEXT.test(params.seq)
     ? await proveEntry(deps, caller.ledgerId, Number(params.seq), checkpointOf(query))
     : null

@@ -21,21 +21,22 @@ import {
 } from './replica-connections.ts'
 
 /**
- * The server from which a route reads. `replica`: the replica, through `Reads`. `nothing`: the route reads nothing of
- * a ledger.
+ * The server from which a route reads. `replica`: the replica, through `Reads`. `nothing`: the route reads no data of a
+ * ledger.
  */
 export type ReadFrom = 'replica' | 'primary' | 'nothing'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Config of a GET route. Each GET MUST have this config. */
+    /** Required in the config of every GET route. */
     reads?: ReadFrom
   }
 }
 
 /**
- * Refuses to register a GET that does not declare from which server it reads. Adds the check of `If-Known-Size` to
- * routes that read a ledger only from the primary. For routes that may read from the replica, `Reads` checks it.
+ * Refuses to register a GET route that does not declare from which server it reads. Adds the check of `If-Known-Size`
+ * to routes that read a ledger only from the primary. For routes that may read from the replica, `Reads` makes this
+ * check.
  */
 export function requireReads(app: FastifyInstance, reads: Reads): void {
   app.addHook('onRoute', (route) => {
@@ -47,7 +48,7 @@ export function requireReads(app: FastifyInstance, reads: Reads): void {
   })
 }
 
-/** Returns whether a route can answer `ledger_smaller`, which is so if it reads the ledger of the caller's key. */
+/** Returns true if a route can answer `ledger_smaller`. Routes that read the ledger of the caller's key can. */
 export function takesKnownSize({ reads, access }: FastifyContextConfig): boolean {
   return reads === 'replica' || (reads === 'primary' && typeof access === 'object')
 }
@@ -55,8 +56,7 @@ export function takesKnownSize({ reads, access }: FastifyContextConfig): boolean
 type Primary = Omit<ReadSources, 'readPool'> & { readonly readPool: pg.Pool }
 
 /**
- * Number of reads from each source since the start. `fallback`: the replica should have answered, but the primary
- * did.
+ * Number of reads by source since the start. `fallback`: the primary answered a read that was meant for the replica.
  */
 export type ReadCounts = {
   readonly replica: number
@@ -65,19 +65,20 @@ export type ReadCounts = {
 }
 
 /**
- * Why the primary answered instead of the replica. `failed`: the replica cancelled the read, or the connection broke.
- * `refused`: the replica's answer was an error, such as `not_found`.
+ * Reasons why the primary answered instead of the replica. `failed`: the replica cancelled the read, or the connection
+ * broke. `refused`: the replica's answer was an error, such as `not_found`.
  */
 const REASONS = [...REPLICA_REFUSALS, 'failed', 'refused'] as const
 type FallbackReason = (typeof REASONS)[number]
 
 /**
- * Reads of a ledger. They use the replica where possible (docs/decisions/0033-reads-from-a-replica.md).
+ * Reads data of a ledger, from the replica where possible
+ * (docs/decisions/0032-failover-and-replicas.md#reads-from-a-replica).
  *
- * Only successful answers of the replica count. If the replica is down or behind, lacks something or finds a fault,
- * the same request reads from the primary. So no client gets `not_found` for something that was answered with 201. A
- * connection is reserved for the whole read, except during a long wait for the archive. After `archive_unavailable`
- * the primary is not read.
+ * Only successful answers of the replica count. If the replica is unavailable or behind, lacks something or finds a
+ * fault, the same request reads from the primary. So no client gets `not_found` for something that was answered with
+ * 201. A connection is reserved for the whole read, except during a long wait for the archive. After
+ * `archive_unavailable` the primary is not tried.
  */
 export class Reads {
   readonly #primary: Primary
@@ -85,7 +86,7 @@ export class Reads {
   readonly #connections: ReplicaConnections | null
   readonly #ends: Coalescer<LedgerState, LedgerEnd>
   #counts = { replica: 0, primary: 0, fallback: 0 }
-  /** Sizes of ledgers, as the primary has reported them. */
+  /** Maps a ledger to its size on the primary, as it was read at `atMs`. */
   readonly #knownSizes = new Map<Uuid, { readonly size: number; readonly atMs: number }>()
   readonly #fallbacks = Object.fromEntries(REASONS.map((reason) => [reason, 0])) as Record<
     FallbackReason,
@@ -111,9 +112,9 @@ export class Reads {
   }
 
   /**
-   * Reads a ledger from one server by calling `work`. `work` may run twice, so it MUST send nothing before it has
-   * read all that it needs. `waits`: whether the answer waits for a next step, which the primary has first. `pool`,
-   * `shares`: as in ReplicaConnections.
+   * Reads a ledger by calling `work` with one server. `work` may be called a second time, with the primary. So it MUST
+   * send nothing before it has read all that it needs. `waits`: true if the answer waits for a next step, which the
+   * primary has first. `pool`, `shares`: as in ReplicaConnections.
    */
   async of<T>(
     request: FastifyRequest,
@@ -143,8 +144,7 @@ export class Reads {
       read?.leave(error as Error)
       if (reply.sent) throw error
       reply.removeHeader(LEDGER_SIZE_HEADER)
-      // Postgres lacks the data because it is in the archive. The primary would read the same archive, so it is not
-      // tried.
+      // The data are in the archive and not in Postgres. The primary would read the same archive, so it is not tried.
       if (isUnreadable(error)) {
         this.#counts.replica++
         throw error
@@ -156,7 +156,7 @@ export class Reads {
   }
 
   /**
-   * Throws `ledger_smaller` if the ledger has fewer entries on the primary than `If-Known-Size` names. Throws
+   * Throws `ledger_smaller` if the ledger has fewer entries on the primary than `If-Known-Size` says. Throws
    * `bad_request` for a malformed header.
    */
   async requireKnownSize(request: FastifyRequest): Promise<void> {
@@ -168,8 +168,8 @@ export class Reads {
   }
 
   /**
-   * Returns a Db for a stream. For each statement it chooses a server again. Each statement shows at least as many
-   * entries as the statement before, and shows no document that was erased before the statement began.
+   * Returns a Db for a stream. It chooses a server again for each statement. Each statement shows at least as many
+   * entries as the statement before, and no document that was erased before the statement began.
    */
   stream(request: FastifyRequest): Db {
     const { ledgerId } = request.caller
@@ -211,8 +211,8 @@ export class Reads {
   }
 
   /**
-   * Throws `ledger_smaller` if the ledger has fewer entries than `known`. The size of a ledger is cached for as long
-   * as a key.
+   * Throws `ledger_smaller` if the ledger has fewer entries than `known`. The size of a ledger is cached as long as an
+   * API key is cached.
    */
   async #refuseSmaller(ledgerId: Uuid, known: number): Promise<void> {
     const cached = this.#knownSizes.get(ledgerId)
@@ -239,13 +239,13 @@ export class Reads {
   }
 }
 
-/** Returns whether the client asks for the newest state, by `no-cache` or `max-age=0` (RFC 9111 §5.2.1.1, §5.2.1.4). */
+/** Returns true if the client requires the newest state, by `no-cache` or `max-age=0` (RFC 9111 §5.2.1.1, §5.2.1.4). */
 function isFresh({ headers }: FastifyRequest): boolean {
   const directives = cacheDirectivesOf(headers['cache-control'])
   return directives.has('no-cache') || directives.get('max-age') === '0'
 }
 
-/** Returns the size in `If-Known-Size`; 0 without the header. Throws `bad_request` for a malformed header. */
+/** Returns the size in `If-Known-Size`, or 0 if the header is absent. Throws `bad_request` for a malformed header. */
 function knownSizeOf({ headers }: FastifyRequest): number {
   const text = headers['if-known-size']
   if (text === undefined) return 0

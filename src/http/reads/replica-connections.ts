@@ -26,33 +26,33 @@ export type ReadSources = {
   readonly checkpoints: SignedCheckpoints
 }
 
-/** Pool of connections to the replica. `search` has query plans and timeouts for searches. */
+/** A pool of connections to the replica. The pool `search` has query plans and timeouts for searches. */
 export type ReplicaPool = 'read' | 'search'
 
-/** A ledger, and the minimum number of entries that a read must show. */
+/** A ledger, and the minimum number of its entries that a read must show. */
 type RequiredSize = { readonly ledgerId: Uuid; readonly sizeMin: number }
 
 /**
- * A connection to the replica for one request. The request MUST call `leave`. `size`: number of entries of its ledger
- * that are visible on the connection.
+ * A connection to the replica for one request. The request MUST call `leave`. `size`: number of entries of the
+ * request's ledger that are visible on the connection.
  */
 export type ReplicaRead = {
   readonly size: number
   readonly sources: ReadSources
   /**
-   * Ends the use. `error`: the error with which the read failed. If a statement failed, or if the standby has another
-   * chain, the connection is closed.
+   * Ends the use of the connection. `error`: the error with which the read failed. The connection is closed if a
+   * statement failed, or if the standby has another chain.
    */
   leave(error?: Error): void
 }
 
 /**
- * Connections to the replica. Each is checked for the ledgers of its requests: it must show enough entries, on the
- * same chain as the primary, and nothing that has been erased by now. For this check the primary is queried after the
- * replica.
+ * Connections to the replica. Each connection is checked for the ledgers of its requests: it must show enough entries,
+ * on the same chain as the primary, and no document that has been erased by now. For this check, the replica is queried
+ * first and the primary after it.
  *
- * Requests that come while other connections are being checked may share a connection. Then one check of the replica,
- * one check of the primary, and one query for look-ups serve all of them.
+ * Requests that come while other connections are being checked may share a connection. One check of the replica, one
+ * check of the primary, and one query for look-ups then serve all of them.
  */
 export class ReplicaConnections {
   readonly #replica: Replica
@@ -76,8 +76,9 @@ export class ReplicaConnections {
   }
 
   /**
-   * Returns a checked connection. Throws ReplicaError, and errors of the connection. `shares`: whether other requests
-   * may use the same connection. They wait for each statement, so the read MUST have only short statements.
+   * Returns a checked connection. Throws ReplicaError, and errors of the connection. `shares`: true if other requests
+   * may use the same connection at the same time. They wait for each statement, so the read MUST have only short
+   * statements.
    */
   async take(pool: ReplicaPool, wanted: RequiredSize, { shares }: { shares: boolean }): Promise<ReplicaRead> {
     const read = shares ? await this.#shared[pool].find(wanted) : (await this.#open(pool, [wanted]))[0]!
@@ -85,7 +86,10 @@ export class ReplicaConnections {
     return read
   }
 
-  /** Opens one connection for all of these requests. If one request gets an error, the others are not affected. */
+  /**
+   * Opens one connection for several requests, one for each item of `wanted`. An error of one request does not affect
+   * the other requests.
+   */
   async #open(pool: ReplicaPool, wanted: readonly RequiredSize[]): Promise<(ReplicaRead | Error)[]> {
     const reserved = await this.#reserve(pool, new Set(wanted.map(({ ledgerId }) => ledgerId)))
     const { ledgers } = reserved
@@ -118,8 +122,8 @@ export class ReplicaConnections {
   }
 
   /**
-   * Returns another connection for the same readers, which may lead to another standby. `sizes`: the largest sizes
-   * that the readers have seen. This call raises them.
+   * Returns another connection for the same readers. The connection may lead to another standby. `sizes`: maps a ledger
+   * to the largest size that its readers have seen. This call updates the sizes.
    */
   async #reserveAnother(pool: ReplicaPool, sizes: Map<Uuid, number>): Promise<ReservedConnection> {
     const reserved = await this.#reserve(pool, sizes.keys())
@@ -143,7 +147,6 @@ export class ReplicaConnections {
     return this.#replica.reserve(pool === 'read' ? readPool : searchPool, [...ledgerIds])
   }
 
-  /** Throws ReplicaError unless the replica has the same chain as the primary. */
   async #requireSameChain(ledgerId: Uuid, { size, chain }: LedgerShown): Promise<void> {
     const end = await this.#ends.find({ ledgerId, size }).catch((error: Error) => {
       throw new ReplicaError(
@@ -175,7 +178,7 @@ class Lease {
   #readers: number
   /** Number of statements that have not been answered yet. */
   #underWay = 0
-  /** First error of the database. After it, no further statement runs. */
+  /** The first error of the database. After this error, no further statement runs. */
   #error: Error | undefined
 
   constructor(
@@ -192,16 +195,16 @@ class Lease {
     )
   }
 
-  /** MUST be called once for each reader. */
+  /** Ends the use of the connection by one reader. MUST be called once for each reader. */
   leave(error?: Error): void {
-    // Errors of statements were already stored by `#query`. Other errors concern only one reader.
+    // `#query` has already stored the errors of statements. Other errors concern only one reader.
     if (error && isDiverged(error)) this.#error ??= error
     if (--this.#readers === 0) this.#giveBack()
   }
 
   async #whileIdle<T>(read: () => Promise<T>): Promise<T> {
     const asked = read()
-    // An interval instead of one timeout, because a statement may be running when the timer fires first.
+    // This is an interval and not a single timeout, because a statement may be running when the timer first fires.
     const timer = setInterval(() => {
       if (this.#underWay === 0) this.#giveBack()
     }, REPLICA_IDLE_MS_MAX)
@@ -240,15 +243,15 @@ class Lease {
 }
 
 /**
- * Throws ReplicaError if the replica has too few entries. The replica needs at least one entry, because every ledger
- * has one.
+ * Throws ReplicaError if the replica has too few entries of the ledger. The minimum is one entry, because every ledger
+ * has a first entry.
  */
 function requireSize({ size }: LedgerShown, sizeMin: number): void {
   if (size < Math.max(sizeMin, 1))
     throw new ReplicaError('behind', `the replica has ${size} entries, the request needs ${sizeMin}`)
 }
 
-/** Returns whether the error means that the standby has another chain. Then its connection is closed. */
+/** Returns true if the error means that the standby has another chain. Its connection is then closed. */
 function isDiverged(error: Error): boolean {
   return error instanceof ReplicaError && error.refusal === 'diverged'
 }

@@ -62,7 +62,7 @@ export function checkpointRoutes(
     },
     async (request, reply) => {
       const { size } = request.params
-      // Any other text is not the size of a checkpoint, so it is answered like an unknown size.
+      // Any other text is not the size of a checkpoint, so the answer is the same as for an unknown size.
       const note = SIZE_TEXT.test(size)
         ? await checkpoints.ofSize(request.caller.ledgerId, Number(size))
         : null

@@ -6,8 +6,8 @@ import type { Deps } from '../deps.ts'
 import { CONSOLE_FILE_SECONDS } from '../limits.ts'
 
 /**
- * Content security policy of the console. The page may run only its own scripts and connect only to this server. In
- * browsers with Trusted Types, a text of a ledger can never become markup.
+ * Content security policy of the console. The page may run only its own scripts, and connect only to this server. In
+ * browsers with Trusted Types, a text from a ledger can never become markup.
  */
 const POLICY = [
   "default-src 'self'",
@@ -18,7 +18,7 @@ const POLICY = [
 ].join('; ')
 
 const UNBUILT = 'the console was not built'
-/** Files whose names contain a hash of their content, which the build adds. */
+/** Matches files whose names contain a hash of their content. The build adds the hash. */
 const HASHED = /-[A-Z0-9]{8}\.\w+$/
 /**
  * Name of the page that verifies saved files. It is sent as a download, because its script is inline and the policy
@@ -27,8 +27,8 @@ const HASHED = /-[A-Z0-9]{8}\.\w+$/
 const SAVED = 'verify.html'
 
 /**
- * Serves the console (docs/guides/console.md), which consists of public static files. The data on its pages comes
- * from the API, with the reader's key.
+ * Serves the console (docs/guides/console.md), which consists of public static files. Its pages get their data from the
+ * API, with the key of the reader.
  */
 export function consoleRoutes(app: FastifyInstance, { consoleDir }: Pick<Deps, 'consoleDir'>): void {
   if (consoleDir === null) return

@@ -25,8 +25,8 @@ const PAGE = `<!doctype html>
 `
 
 /**
- * Makes the reference send trial requests to the page's own server. Without this, Scalar would leave out a path that
- * a proxy adds before `/docs`.
+ * Makes the API reference send trial requests to the server of its page. Without this, Scalar would leave out a path
+ * that a proxy adds before `/docs`.
  */
 const BASE = `const { dataset } = document.getElementById('api-reference')
 const baseServerURL = new URL('.', document.baseURI).href
@@ -34,8 +34,8 @@ dataset.configuration = JSON.stringify({ ...JSON.parse(dataset.configuration), b
 `
 
 /**
- * The policy allows inline styles, because Scalar's script sets styles. The page fetches only the document and the
- * requests that people try out.
+ * Content security policy of the API reference. It allows inline styles, because Scalar's script sets styles. The page
+ * may fetch only the document, and send only requests that people try out.
  */
 const POLICY = [
   "default-src 'none'",
@@ -53,7 +53,7 @@ export function docsRoutes(app: FastifyInstance): void {
   const config = { reads: 'nothing', access: 'public' } as const
   let script: Promise<Tagged> | undefined
 
-  // Redirects people who open the server's address in a browser.
+  // Redirects people who open the server's root address in a browser.
   const start = {
     config,
     schema: { summary: 'Redirect to the API reference', response: { 302: z.undefined() } },
@@ -89,9 +89,9 @@ export function docsRoutes(app: FastifyInstance): void {
 }
 
 /**
- * Reads Scalar's script on first use, because the script has four megabytes. The package does not export the script
- * but only serves it. So an internal application without a listener serves the package's pages, and the script is
- * fetched from it. The package's own pages are not used, because they need a policy that allows inline scripts.
+ * Reads Scalar's script on first use, because the script has four megabytes. Scalar's package does not export the
+ * script but only serves it. So the script is fetched from an internal application that serves the package's pages and
+ * does not listen. The package's own pages are not used, because they need a policy that allows inline scripts.
  */
 async function readScript(): Promise<Tagged> {
   const { default: apiReference } = await import('@scalar/fastify-api-reference')

@@ -96,7 +96,7 @@ export function entryRoutes(app: FastifyInstance, deps: Deps): void {
   )
 }
 
-/** Returns which documents a caller may see. A caller that may only audit sees no documents. */
+/** Returns which documents a caller may see: all with the scope `records:read`, otherwise none. */
 function shownTo(caller: Caller): DocumentsShown {
   return caller.scopes.has('records:read') ? 'all' : 'withheld'
 }
@@ -108,12 +108,12 @@ function sendLines(
   lines: () => AsyncGenerator<string>,
 ): FastifyReply {
   const release = slots.take(request.caller.ledger)
-  // At most one string is made ahead of a slow reader, because the line of a large batch has megabytes.
+  // At most one string is made before a slow reader needs it, because the line of a large batch has megabytes.
   const pieces = Readable.from(joinedTexts(lines(), slices), { objectMode: true, highWaterMark: 1 })
   const { socket } = request.raw
-  // If a pipelined response is still queued, Fastify does not report that its connection has closed.
+  // While a pipelined response is queued, Fastify does not report that its connection has closed.
   const abandon = () => pieces.destroy()
-  socket.setMaxListeners(0).once('close', abandon) // no limit is needed here, because the number of streams is limited
+  socket.setMaxListeners(0).once('close', abandon) // A limit of listeners is not needed, because the number of streams is limited.
   pieces.once('close', () => {
     socket.off('close', abandon)
     release()

@@ -88,14 +88,14 @@ function filterOf({ ownRecordsOnly, caller }: FastifyRequest, { events, types }:
   }
 }
 
-/** Returns a tag for what the caller may see. Only callers with the same tag get the same pages. */
+/** Returns a tag that depends on what the caller may see. Only callers with the same tag get the same pages. */
 function tagOf({ ownRecordsOnly, caller }: FastifyRequest, { events, types }: EventsQuery): string {
   return JSON.stringify([events ?? null, types ?? null, ownRecordsOnly ? caller.agent : null])
 }
 
 /**
- * Returns the position at which the answer begins. A client that reconnects repeats its first request and sends its
- * position in `Last-Event-ID`.
+ * Returns the position at which the answer begins. A client that reconnects repeats its first request, and sends its
+ * last position in `Last-Event-ID`.
  */
 function startOf(
   request: FastifyRequest,
@@ -117,8 +117,8 @@ function startOf(
 }
 
 /**
- * Reads the position in `Last-Event-ID`. A malformed header is answered with 400, after which an EventSource never
- * reconnects.
+ * Reads the position in `Last-Event-ID`. Throws if the header is malformed. The answer is 400, after which an
+ * EventSource never reconnects.
  */
 function positionOf({ caller }: FastifyRequest, lastEventId: string, ends: LedgerEnds): EventPosition {
   try {
@@ -129,8 +129,8 @@ function positionOf({ caller }: FastifyRequest, lastEventId: string, ends: Ledge
 }
 
 /**
- * Throws for a cursor beyond the ledger's end. Otherwise the events between the end and the cursor would be skipped
- * when they come.
+ * Throws for a cursor beyond the ledger's end. Otherwise later events, between the present end and the cursor, would be
+ * skipped.
  */
 function within(
   ends: LedgerEnds,

@@ -63,7 +63,8 @@ export function federationRoutes(app: FastifyInstance, deps: Deps): void {
       bodyLimit: PEER_REQUEST_BYTES_MAX,
     },
     async (request) => ({
-      // The parsed body consists of JSON values. The schema does not check the content of types and documents.
+      // The type is asserted, because the schema does not describe the contents of types and documents. They are JSON,
+      // because the whole body was parsed as JSON.
       outcomes: await receiveEntries(deps, request.peer, request.body as SentEntries),
     }),
   )

@@ -60,7 +60,7 @@ const STEP_PROBLEMS = [
   ...SIGNING_PROBLEMS,
 ] as const satisfies readonly ErrorCode[]
 
-/** Problems of steps that an agent of this ledger may take in another ledger's record. */
+/** Errors of steps that an agent of this ledger takes in a record of another ledger. */
 const OFFER_PROBLEMS = ['peer_not_active', 'offer_pending'] as const satisfies readonly ErrorCode[]
 
 const SHARE_PROBLEMS = [
@@ -83,7 +83,7 @@ type StepBody = {
   readonly onBehalfOf?: string | undefined
   readonly occurredAt?: string | undefined
   readonly envelope?: string | undefined
-  /** Present only for steps that can be offered. */
+  /** Present only in steps that can be offered to another ledger. */
   readonly peer?: string | undefined
 }
 
@@ -214,8 +214,8 @@ export function gatedRecordRoutes(app: FastifyInstance, deps: Deps): void {
   }
 
   /**
-   * Refuses a step that an agent has signed, if the record belongs to another ledger, because that ledger knows only
-   * the keys of servers. Returns null if there is no such record.
+   * Throws if the record belongs to another ledger, because an agent signed the step itself and the other ledger knows
+   * only the keys of servers. Returns null if there is no such record.
    */
   function refuseSigned(caller: Caller, about: OfferRequest): Promise<null> {
     return refuseAtGuest(deps, caller, about).catch((error) => {
@@ -232,7 +232,10 @@ function isNotFound(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'not_found'
 }
 
-/** Adds 202, the answer if the record belongs to another ledger. That ledger decides about the step later. */
+/**
+ * Makes the config of a route whose step can be offered. It adds the answer 202: the record belongs to another ledger,
+ * which decides about the step later.
+ */
 function offeredRoute<Body>(summary: string, body: Body, problems: readonly ErrorCode[]) {
   const { schema, ...route } = stepRoute(summary, body, [...OFFER_PROBLEMS, ...problems])
   return { ...route, schema: { ...schema, response: { 200: recordView, 202: recordView } } }

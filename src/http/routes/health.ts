@@ -12,7 +12,7 @@ const NOT_READY = 'the database does not answer, is not migrated, or refuses thi
 export function healthRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>): void {
   // Probes may add parameters of their own, such as `?verbose`.
   const querystring = z.looseObject({})
-  // Does not query the database. Otherwise Kubernetes would restart all pods when the database fails.
+  // This probe does not query the database. Otherwise Kubernetes would restart all pods when the database fails.
   const live = { summary: 'Check that the process answers', querystring, response: { 200: health('ok') } }
   app.get(
     '/livez',

@@ -11,8 +11,8 @@ import { acknowledgeBody, restoreAnswer } from '../schemas/ledger-restores.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
 /**
- * Serves what was lost if a ledger was found to be an older backup of itself. The operator acknowledges the loss
- * here.
+ * Serves what was lost in a ledger that was found to be an older backup of itself. The operator can acknowledge the
+ * loss here.
  */
 export function ledgerRestoreRoutes(app: FastifyInstance, deps: Deps): void {
   const typed = app.withTypeProvider<ZodTypes>()

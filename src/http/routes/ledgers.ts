@@ -133,7 +133,7 @@ export function ledgerRoutes(app: FastifyInstance, deps: Deps): void {
         getLedgerSummary(deps, ledgerId),
         findKey(deps.readPool, ledgerId, keyId),
       ])
-      return { ...about, size, closed, key: renderOwnKey(request.caller, key!) } // the key exists, because keys are never deleted
+      return { ...about, size, closed, key: renderOwnKey(request.caller, key!) } // The key exists, because keys are never deleted.
     },
   )
 }

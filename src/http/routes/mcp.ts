@@ -10,11 +10,12 @@ import { MCP_BODY_BYTES_MAX, MCP_CALLS_MAX, MCP_CALLS_PER_LEDGER_MAX } from '../
 import { traceparentOf } from '../traceparent.ts'
 
 /**
- * Serves the ledger to clients of MCP (docs/integrations/mcp.md). It has the same tools as `tallystick mcp`, over
+ * Serves the ledger to clients of MCP (docs/integrations/mcp.md). Has the same tools as `tallystick mcp`, over
  * streamable HTTP without sessions.
  *
- * It makes no decisions itself. A tool calls this server's own routes with the caller's key, so the routes check
- * scopes, rate limits and ledgers. These requests are injected, so they come by no connection. No tool calls `/mcp`.
+ * This route makes no decisions itself. A tool calls this server's own routes with the caller's key, and these routes
+ * check scopes, rate limits and ledgers. The calls are injected and do not come over a connection. No tool calls
+ * `/mcp`.
  */
 export function mcpRoutes(app: FastifyInstance, deps: Pick<Deps, 'publicUrl' | 'metrics'>): void {
   const slots = new Slots(MCP_CALLS_PER_LEDGER_MAX, MCP_CALLS_MAX)
@@ -27,17 +28,18 @@ export function mcpRoutes(app: FastifyInstance, deps: Pick<Deps, 'publicUrl' | '
         mcp: true,
         access: { scope: ['records:read', 'records:write', 'audit:read'], own: 'records:read:own' },
       },
-      // hidden, because MCP has its own descriptions
+      // This route is hidden in the API reference, because MCP has its own descriptions.
       schema: { summary: 'Send an MCP message', hide: true, body: message },
       bodyLimit: MCP_BODY_BYTES_MAX,
     },
     async (request, reply) => {
       refuseOtherSites(request, deps.publicUrl)
       const release = slots.take(request.caller.ledger)
-      // The requests that a tool makes need slots of their own, so the slot of the message is released.
+      // The slot of the message is released, because the requests that a tool makes need slots of their own.
       reservationOf(request, reply).leave()
       try {
-        // Loaded with the first MCP message. Loading takes 0.1 s and 15 MB, and most servers get no such message.
+        // This code is loaded with the first MCP message. Loading takes 0.1 s and 15 MB, and most servers get no such
+        // message.
         const { serveHttp } = await import('../../mcp/serve-http.ts')
         const answer = await serveHttp(
           callerOf(request),
@@ -84,9 +86,10 @@ const message = z.looseObject({}).describe('a message of JSON-RPC 2.0, not a bat
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
 
 /**
- * Refuses requests from other web pages. A page in a browser can reach servers on the same machine, also under a host
- * name of the page's own (DNS rebinding). Browsers send `Origin` with every POST, so `Origin` must name this server.
- * A request over loopback must have a local `Host`, or the public name if it came through a proxy.
+ * Refuses requests from other web pages. A page in a browser can reach servers on the same machine, even under a host
+ * name that belongs to the page (DNS rebinding). Browsers send `Origin` with every POST, so `Origin` must name this
+ * server. A request over loopback must have a local `Host`. If the request came through a proxy, `Host` may also be the
+ * public name.
  */
 function refuseOtherSites({ headers, socket }: FastifyRequest, publicUrl: string): void {
   const { origin, host } = headers
@@ -99,7 +102,7 @@ function refuseOtherSites({ headers, socket }: FastifyRequest, publicUrl: string
     throw new ApiError('origin_refused', `${String(host).slice(0, 200)} is not an address of this server`)
 }
 
-/** Returns the host name of a URL. Returns '' for an invalid URL, such as `null`. */
+/** Returns the host name of a URL, or '' for an invalid URL such as `null`. */
 function hostnameOf(address: string): string {
   return URL.canParse(address) ? new URL(address).hostname : ''
 }
@@ -114,13 +117,13 @@ function abortedWith({ raw }: FastifyReply): AbortSignal {
 
 const WITHOUT_BODY = [204, 304]
 
-/** Sends a request to this server without a connection. Has the form of fetch. */
+/** Sends a request to this server without a connection. Parameters and result are those of fetch. */
 async function injected(app: FastifyInstance, url: URL, init: RequestInit): Promise<Response> {
   const { statusCode, headers, rawPayload } = await app.inject({
     method: init.method as NonNullable<InjectOptions['method']>,
     url: url.pathname + url.search,
-    // Each message has a new client, which does not remember the sizes in earlier answers. So it asks for the newest
-    // state.
+    // Each message makes a new client, which does not know the ledger sizes of earlier answers. So the client requires
+    // the newest state.
     headers: { ...(init.headers as Record<string, string>), 'cache-control': 'no-cache' },
     ...(typeof init.body === 'string' && { payload: init.body }),
     ...(init.signal && { signal: init.signal }),

@@ -6,8 +6,8 @@ import { describeOperations } from '../openapi/document.ts'
 import type { Operation } from '../openapi/operations.ts'
 
 /**
- * Serves the OpenAPI document. It is made on the first request and then cached. It cannot be made earlier, because
- * other routes are registered after this one.
+ * Serves the OpenAPI document. The document is made on the first request and then cached. It cannot be made earlier,
+ * because some routes are registered after this one.
  */
 export function openApiRoutes(
   app: FastifyInstance,

@@ -23,7 +23,7 @@ import type { ZodTypes } from '../zod-validation.ts'
 
 const access = { scope: 'peers:manage' } as const
 
-/** Serves dead letters and forks, which are entries that one of the two sides has refused. */
+/** Serves dead letters and forks: entries that this ledger or its peer has refused. */
 export function refusedByPeerRoutes(app: FastifyInstance, deps: Deps): void {
   deadLetterRoutes(app, deps)
   forkRoutes(app, deps)

@@ -8,8 +8,8 @@ import type { ZodTypes } from '../zod-validation.ts'
 const SCHEMA_TYPE = 'application/schema+json'
 
 /**
- * Serves the schemas of predicates. In statements, predicateType is the same path under another host, which is not
- * ours.
+ * Serves the schemas of predicates. The predicateType in a statement has the same path, but a host that is not this
+ * server.
  */
 export function predicateRoutes(app: FastifyInstance): void {
   const jsonSchema = z.looseObject({ $schema: z.string(), $id: z.string() })

@@ -11,8 +11,8 @@ import { rateLimitAnswer, rateLimitBody } from '../schemas/rate-limits.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
 /**
- * Serves rate limits. They are configuration, not history, so a change makes no entry. This server applies a change
- * at once, all others within 5 s.
+ * Serves rate limits. They are configuration and not history, so a change makes no entry. This server applies a change
+ * at once, all other servers within 5 s.
  */
 export function rateLimitRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool' | 'callers'>): void {
   const typed = app.withTypeProvider<ZodTypes>()

@@ -24,8 +24,8 @@ import type { ZodTypes } from '../zod-validation.ts'
 type ReceiptQuery = { readonly statement?: 'true' | 'false' | undefined; readonly wait?: string | undefined }
 
 /**
- * Serves receipts. They are proofs in another form and are made from the same rows. The worker has signed the tree in
- * advance.
+ * Serves receipts. Receipts are proofs in another form, made from the same rows. The worker has already signed the
+ * tree.
  */
 export function receiptRoutes(
   app: FastifyInstance,

@@ -76,7 +76,7 @@ export function recordReadRoutes(
         request,
         reply,
         (from) => listRecords({ ...deps, ...from }, request.caller.ledgerId, search),
-        // A search with filters may take seconds, so it does not share its connection.
+        // A search with filters does not share its connection, because it may take seconds.
         { pool: 'search', shares: Object.keys(filters).length === 0 },
       )
       return sendPage(reply, slices, {
@@ -200,7 +200,7 @@ function aboutOf(request: FastifyRequest, id: string) {
   return { ledgerId: request.caller.ledgerId, recordId: pathId('rec', id), ownAgent: ownAgentOf(request) }
 }
 
-/** Identifies a record of another ledger. `peer`: the peer that must have sent it. */
+/** Identifies a record of another ledger. `peer`: the peer that must have sent the record. */
 function aboutRemote({ caller, ownRecordsOnly }: FastifyRequest, recordId: Uuid, peer: string | undefined) {
   const { ledger, ledgerId, agentId } = caller
   const peerId = peer === undefined ? undefined : parseId('peer', peer)
@@ -221,7 +221,7 @@ function positionOf(list: ListTag, query: { readonly cursor?: string | undefined
   return cursor && { seq: cursor[0], index: cursor[1] }
 }
 
-/** Returns the cursor as JSON text. */
+/** Returns the next page's cursor as JSON text. Returns `null` as text if there is no next page. */
 function cursorOf(list: ListTag, next: RecordPosition | null): string {
   return next === null ? 'null' : `"${formatCursor(list, [next.seq, next.index])}"`
 }

@@ -124,8 +124,8 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
 }
 
 /**
- * Returns the request's members and the fingerprint of its Idempotency-Key. For a large record, a thread has already
- * made both.
+ * Returns the members of the request, and the fingerprint of its Idempotency-Key. For a large record, a thread has
+ * already made both.
  */
 function opened(
   deps: Deps,

@@ -31,7 +31,7 @@ import type { ZodTypes } from '../zod-validation.ts'
 const WRITE = { scope: scopeOfEntry('hold-set') } as const
 const READ = { scope: ['retention:manage', 'audit:read', 'payloads:erase'] } as const
 
-/** Serves rules of retention and legal holds (docs/guides/erasure-and-retention.md). */
+/** Serves retention rules and legal holds (docs/guides/erasure-and-retention.md). */
 export function retentionRoutes(app: FastifyInstance, deps: Deps): void {
   const typed = app.withTypeProvider<ZodTypes>()
   const previews = new Slots(PREVIEWS_PER_LEDGER_MAX, PREVIEWS_MAX)
@@ -82,7 +82,8 @@ export function retentionRoutes(app: FastifyInstance, deps: Deps): void {
       const rule = { days, ...selectorOf(request.body) }
       const { ledgerId } = request.caller
       const giveBack = previews.take(ledgerId)
-      // A preview reads for seconds and writes nothing. So it releases its slot, which a request that writes can use.
+      // A preview releases its slot, because it reads for seconds and writes nothing. A request that writes can then
+      // use the slot.
       reservationOf(request, reply).leave()
       try {
         const { oldest, ...preview } = await previewRule(deps, ledgerId, rule, from)

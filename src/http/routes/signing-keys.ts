@@ -18,10 +18,7 @@ import {
 } from '../schemas/signing-keys.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
-/**
- * Serves keys with which agents sign for themselves. An agent that may write records can rotate and revoke its own
- * keys.
- */
+/** Serves the agents' own signing keys. An agent that may write records can rotate and revoke its own keys. */
 export function signingKeyRoutes(app: FastifyInstance, deps: Deps): void {
   const typed = app.withTypeProvider<ZodTypes>()
   const change = { scope: ['agents:manage', 'records:write'] } as const

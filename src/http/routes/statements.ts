@@ -41,7 +41,7 @@ const WRITE = { scope: scopeOfEntry('statement-registered') } as const
 const READ = { scope: ['statements:write', 'audit:read', 'records:read'] } as const
 
 /**
- * Registers and serves Signed Statements of other issuers, by the SCITT Reference APIs
+ * Registers and serves Signed Statements of other issuers, as the SCITT Reference APIs define it
  * (docs/formats/registered-statements.md). Also serves the registration policy.
  */
 export function statementRoutes(app: FastifyInstance, deps: Deps, waits: CheckpointWaits): void {

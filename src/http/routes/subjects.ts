@@ -16,7 +16,10 @@ import type { ZodTypes } from '../zod-validation.ts'
 const ERASE = { scope: scopeOfEntry('subject-erased') } as const
 const FIND = { scope: ['payloads:erase', 'records:read'] } as const
 
-/** Finds and erases all documents of a person, by the label with which they were recorded (docs/guides/erasure-and-retention.md). */
+/**
+ * Finds and erases all documents about a person, by the label with which they were recorded
+ * (docs/guides/erasure-and-retention.md).
+ */
 export function subjectRoutes(app: FastifyInstance, deps: Deps): void {
   const typed = app.withTypeProvider<ZodTypes>()
 

@@ -29,8 +29,9 @@ import { tileBytes, tileParams, tlogParams } from '../schemas/tiles.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
 /**
- * Serves each ledger as a C2SP tlog-tiles log: files up to the ledger's newest checkpoint, which any client of such
- * logs can read. Each file is proved against the checkpoint before it is sent, because caches store it for a year.
+ * Serves each ledger as a C2SP tlog-tiles log. The files cover all entries up to the ledger's newest checkpoint, and
+ * any client of such logs can read them. Each file is proved against the checkpoint before it is sent, because caches
+ * store it for a year.
  */
 export function tileRoutes(
   app: FastifyInstance,
@@ -133,8 +134,8 @@ export function tileRoutes(
   )
 
   /**
-   * Returns the log that the address names, which is the caller's own ledger or a public one. `audience`: kind of
-   * caches that may store its files.
+   * Returns the log that the address names: the caller's own ledger or a public ledger. `audience`: the kind of caches
+   * that may store its files.
    */
   async function findLog({ caller, params }: FastifyRequest<{ Params: { ledger: string } }>): Promise<{
     ledgerId: Uuid

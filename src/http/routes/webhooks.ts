@@ -40,8 +40,8 @@ import type { ZodTypes } from '../zod-validation.ts'
 const access = { scope: 'webhooks:manage' } as const
 
 /**
- * Serves webhook endpoints. They are configuration, not history. So changes make no entries, and are possible while a
- * ledger accepts no entries.
+ * Serves webhooks. They are configuration and not history. So a change makes no entry, and is possible while a ledger
+ * accepts no entries.
  */
 export function webhookRoutes(app: FastifyInstance, deps: Deps): void {
   creationRoute(app, deps)

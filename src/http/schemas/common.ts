@@ -4,13 +4,13 @@ import { ENTRY_KINDS, type EntryKind, STATEMENT } from '../../proof/statement/ki
 import { mapOthers } from '../../proof/statement/record-members.ts'
 
 /*
- * Schemas of answers. Each describes exactly what the server writes, and tests check every answer against these
+ * Schemas of answers. Each schema describes exactly what the server writes. Tests check every answer against these
  * schemas.
  */
 
 const ID_CHARS = '[0-7][0-9a-hjkmnp-tv-z]{25}'
 
-/** A TypeID in canonical spelling. */
+/** Schema of a TypeID in canonical spelling. */
 export function idOf(
   prefix: 'rec' | 'bat' | 'led' | 'agt' | 'key' | 'cmp' | 'aud' | 'whk' | 'evt' | 'peer' | 'stm',
 ) {
@@ -31,7 +31,7 @@ export const hash = z
   .regex(/^[0-9a-f]{64}$/)
   .describe('SHA-256, lower-case hex')
 export const seq = z.int().min(0).describe('position in the chain, from 0')
-/** Pattern of a seq or size in a query or path. All matching values are exact as JavaScript numbers. */
+/** Pattern of a seq or size in a query or path. Every matching value is exact as a JavaScript number. */
 export const SEQ_TEXT = /^(0|[1-9][0-9]{0,14})$/
 export const SIZE_TEXT = /^[1-9][0-9]{0,14}$/
 export const seqText = z.string().regex(SEQ_TEXT)
@@ -56,7 +56,7 @@ export const instant = z
 export const typeName = z.string().regex(TYPE_NAME).describe('name/version of a type')
 export const erasureCode = z.string().regex(CODE).describe('the reason, as a word for programs')
 export const entryKind = z.enum(Object.keys(ENTRY_KINDS) as [EntryKind, ...EntryKind[]])
-/** Kinds of entries, and the kind of a registered statement, which another issuer signed. */
+/** Kinds of entries, including the kind of a registered statement, which another issuer signed. */
 export const anyEntryKind = z.union([z.literal(STATEMENT), entryKind])
 
 /** Position of an entry in the chain. */
@@ -70,7 +70,7 @@ export const signedBy = z
 
 export const recordEntry = z.strictObject({ ...entryView.shape, signedBy }).meta({ id: 'RecordEntry' })
 
-/** Envelope of an agent that signs for itself (docs/reference/api.md). It has at most 32,768 bytes. */
+/** Envelope that an agent has signed itself (docs/reference/api.md). It has at most 32,768 bytes. */
 export const ownEnvelope = base64
   .max(43_692)
   .describe(
@@ -136,8 +136,7 @@ export const publishedKey = z
   })
   .meta({ id: 'PublishedKey' })
 
-/** `pathId` parses the id in a path, so that a malformed id is answered 404. */
+/** The schema does not check the id. `pathId` parses it, so that a malformed id is answered with 404. */
 export const idParams = z.strictObject({ id: z.string() })
 
-/** An empty object, for requests that need no body. */
 export const noMembers = z.strictObject({})

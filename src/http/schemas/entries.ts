@@ -28,7 +28,7 @@ export const documentLine = z.strictObject({
   references: z.array(z.string()).describe('only if the record has references').optional(),
 })
 
-/** Described in docs/formats/export.md */
+/** A line of the export, which docs/formats/export.md describes. */
 export const entryLine = signedEntry
   .extend({
     documents: z.array(documentLine),

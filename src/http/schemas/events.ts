@@ -31,7 +31,10 @@ export const eventsQuery = z.strictObject({
 })
 
 const count = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
-/** Position after an event: the next entry, how many of its events were already returned, and the last checkpoint. */
+/**
+ * Position after an event: the seq of the next entry, the number of its events that were already returned, and the size
+ * of the last checkpoint.
+ */
 export const eventsCursor = z.tuple([count, z.int().min(0).max(1), count])
 
 /* Bodies of events (docs/guides/webhooks.md), as `src/outside/events/event.ts` writes them. */
@@ -52,7 +55,7 @@ const erasedRecord = z.strictObject({
   version: z.null(),
 })
 
-/** Members that every event of an entry has. */
+/** Members of every event about an entry. */
 const ofEntry = {
   ledger: idOf('led'),
   entry: entryView,
@@ -63,7 +66,7 @@ const ofEntry = {
   predicate: z.looseObject({}).describe('the signed predicate: `GET /predicates/{kind}/v1` describes it'),
 }
 
-/** Members that are sent only to endpoints of webhooks that request them. */
+/** Members that are sent only to webhooks that request them. */
 const included = {
   envelope: base64.describe('COSE_Sign1 of the entry').optional(),
   documents: z.array(documentLine).describe('documents of the entry; a batch has none').optional(),
@@ -177,7 +180,7 @@ const webhookTestData = z
   .strictObject({ ...ofWebhook, webhook: z.strictObject({ id: idOf('whk') }) })
   .meta({ id: 'WebhookTestEventData' })
 
-/** Data of each event. If an event has no data here, the code does not compile. */
+/** Schema of the data of each event. The code does not compile if an event is missing here. */
 const EVENT_DATA = {
   'record.recorded': recordData,
   'record.created': recordData,
@@ -203,8 +206,8 @@ const NOTICE_DATA = {
 } satisfies Record<NoticeType, z.ZodType>
 
 /**
- * Returns the schemas of events, one for each form of data. Each schema lists the names of all events with this form.
- * `head`: members that come first.
+ * Returns the schemas of events, one for each form of data. Each schema lists the names of all events whose data have
+ * this form. `head`: members that come first.
  */
 function variantsOf(
   dataOf: Readonly<Record<string, z.ZodObject>>,

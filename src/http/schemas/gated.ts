@@ -16,7 +16,7 @@ const sharedWith = z.strictObject({
 })
 const share = z.array(sharedWith).min(1).max(SHARE_PEERS_MAX).describe('the peers to share with, each once')
 
-/** Terms of a gated record. They are added to the members that every record has. */
+/** The terms of a gated record. A gated record has them in addition to the members of every record. */
 export const terms = {
   performer: anyAgent
     .describe(
@@ -53,13 +53,16 @@ const ofStep = {
   occurredAt: time.optional(),
   envelope: ownEnvelope.optional(),
 }
-/** If the request has no envelope, the server makes the salt. */
+/** Salt of the document. Optional, because the server makes the salt if the request has no envelope. */
 const salted = { salt: salt.optional() }
 
 export const shareBody = z
   .strictObject({ share, onBehalfOf: ofStep.onBehalfOf })
   .meta({ examples: [{ share: [{ peer: 'peer_01jegv5gyme05800000000000a', documents: 'whole' }] }] })
-/** `peer` is for a record of another ledger, because two peers may each have sent a record with the same id. */
+/**
+ * Members of a step that can be offered. `peer` is needed for a record of another ledger, because two peers may each
+ * have sent a record with the same id.
+ */
 const ofOffer = { peer: sentBy.optional(), ...ofStep }
 export const activateBody = z.strictObject(ofOffer)
 export const completionBody = z
@@ -86,8 +89,8 @@ export const overturnBody = z
   .meta({ examples: [{ reason: 'the appeal was granted' }] })
 
 /**
- * Makes the schema of a step from the members that every step has: its agent, its time, and the document that it
- * digests.
+ * Makes the schema of a step. It adds the members that every step has: agent, time, and the document whose digest the
+ * step signs.
  */
 const stepView = <T extends Record<string, z.ZodType>>(id: string, members: T) =>
   z
@@ -115,7 +118,7 @@ export const signalView = z
   })
   .meta({ id: 'SettlementSignal' })
 
-/** A step of another ledger's record that an agent of this ledger offered, and its outcome. */
+/** A step that an agent of this ledger offered in a record of another ledger, and the outcome of the offer. */
 export const offerView = z
   .strictObject({
     state: z.enum(['pending', 'taken', 'refused']),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
 import { publishedKey } from './common.ts'
 
-/** Described in docs/formats/export.md */
+/** The published keys, which docs/formats/export.md describes. */
 export const keyDocument = z.strictObject({ keys: z.array(publishedKey) })

@@ -16,16 +16,18 @@ export const otlpSettings = z
   })
   .meta({ id: 'OtlpSettings' })
 
-/** The settings are a member of an object, so that a missing body, which reads as null, changes nothing. */
+/**
+ * The settings are a member of the body, because a missing body is read as null. If null alone meant "default
+ * settings", a missing body would reset the settings.
+ */
 export const otlpBody = z
   .strictObject({ otlp: otlpSettings.nullable().describe('null: the defaults') })
   .meta({ examples: [{ otlp: { take: 'agents', content: 'digest', rest: 'drop' } }, { otlp: null }] })
 export const otlpAnswer = z.strictObject({ otlp: otlpSettings.nullable() })
 
-/** Body of a request. A thread reads it (src/records/otlp). In protobuf the body consists of bytes. */
+/** Body of an export request, in JSON or protobuf. A thread parses it (src/records/otlp). */
 export const exportRequest = z.looseObject({}).describe('an Export…ServiceRequest of OTLP 1.x')
 
-/** google.rpc.Status. */
 export const rpcStatus = z
   .strictObject({
     code: z.int().describe('a value of google.rpc.Code'),

@@ -48,7 +48,7 @@ const usedOf = (what: string) =>
   })
 
 /**
- * The budget is a member of an object, because a missing body reads as null. If null alone meant "no budget", a
+ * The budget is a member of the body, because a missing body is read as null. If null alone meant "no budget", a
  * missing body would remove the budget.
  */
 export const peerBudgetBody = z
@@ -173,7 +173,7 @@ const forkView = z
 export const forkPage = pageOf(forkView)
 export const leafCursor = z.tuple([hash])
 
-/* Between servers */
+/* Schemas of requests between servers */
 
 export const introductionBody = z.strictObject({ peer: idOf('peer'), token, invited: identity })
 export const introductionAnswer = z.strictObject({ envelope: base64 }).meta({ id: 'PeerIntroduced' })

@@ -44,7 +44,7 @@ export const consistencyQuery = z.strictObject({
 export const checkpointsQuery = z.strictObject(pageQuery)
 export const checkpointsCursor = z.tuple([size])
 
-/** Described in docs/formats/proofs.md */
+/** The proof of an entry, which docs/formats/proofs.md describes. */
 export const entryProof = z.strictObject({
   ledger: ledgerDescription,
   keys: z

@@ -5,7 +5,7 @@ import {
   RATE_LIMIT_PER_SECOND_MIN,
 } from '../../ledgers/limits.ts'
 
-/** Limits are stored as 4-byte floats. The answer shows the stored value. */
+/** A rate limit. Its numbers are stored as 4-byte floats, and the answer shows the stored numbers. */
 export const rateLimit = z.strictObject({
   requestsPerSecond: z.number().min(RATE_LIMIT_PER_SECOND_MIN).max(RATE_LIMIT_PER_SECOND_MAX),
   burst: z
@@ -16,7 +16,7 @@ export const rateLimit = z.strictObject({
 })
 
 /**
- * The limit is a member of an object, because a missing body reads as null. If null alone meant "no limit", a missing
+ * The limit is a member of the body, because a missing body is read as null. If null alone meant "no limit", a missing
  * body would remove the limit.
  */
 export const rateLimitBody = z

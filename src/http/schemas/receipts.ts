@@ -24,7 +24,7 @@ export const consistencyReceiptQuery = z.strictObject({
   to: sizeText.describe('the size of a published checkpoint; absent: the newest').optional(),
 })
 
-/** A COSE_Sign1 (docs/formats/receipts.md) */
+/** A COSE_Sign1, which docs/formats/receipts.md describes. */
 export const coseBytes = {
   content: { 'application/cose': { schema: z.string().describe('COSE_Sign1, tagged') } },
 }

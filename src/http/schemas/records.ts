@@ -38,7 +38,7 @@ export const subjectLabel = z
     'your label of the person that the record is about; stored as a keyed hash, not signed, erased with the payload',
   )
 
-/** Optional members in answers; null: the record has no such member. */
+/** Optional members of records in answers. null if the record has no such member. */
 const shownOthers = Object.fromEntries(SHOWN_OTHERS.map((name) => [name, z.string().nullable()])) as {
   [Name in OtherName]: z.ZodNullable<z.ZodString>
 }

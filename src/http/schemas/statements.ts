@@ -6,7 +6,7 @@ import { base64, hash, idOf, instant, seq } from './common.ts'
 import { WITHOUT_CONTROLS } from './names.ts'
 import { coseBytes } from './receipts.ts'
 
-/** A name that another issuer chose: `text` of docs/formats/statements.md, with the pattern of names.ts. */
+/** A name that another issuer chose. It is a `text` of docs/formats/statements.md, with the pattern of names.ts. */
 const text = z.string().min(1).max(TEXT_BYTES_MAX).regex(WITHOUT_CONTROLS).meta({ format: 'text' })
 const kid = z
   .string()
@@ -84,7 +84,7 @@ export const statementView = z
   })
   .meta({ id: 'Statement' })
 
-/** The receipt. Clients that ask for JSON get the statement instead. */
+/** The answer is the receipt. Clients that ask for JSON get the statement instead. */
 export const registeredAnswer = {
   content: { ...coseBytes.content, 'application/json': { schema: statementView } },
 }

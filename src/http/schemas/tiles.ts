@@ -10,5 +10,5 @@ export const tileParams = z.strictObject({
     ),
 })
 
-/** Hashes of 32 bytes each, or entries with the length before each. */
+/** A tile (hashes of 32 bytes each) or an entry bundle (entries, each preceded by its length). */
 export const tileBytes = { content: { 'application/octet-stream': { schema: z.string() } } }

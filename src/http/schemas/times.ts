@@ -9,7 +9,7 @@ export const TIME = new RegExp(`^${YEAR}-${MONTH_AND_DAY}T${TIME_OF_DAY}Z$`)
 export const TIME_DESCRIPTION = 'RFC 3339, UTC, at most milliseconds'
 
 /**
- * A time. The pattern checks that the day exists, and `parseTime` adds the milliseconds. Year 0 is excluded, because
- * the Postgres driver reads 29 February of year 0 as 1 March, and the stored value would differ from the signed one.
+ * A time. The pattern checks that the day exists. `parseTime` later adds the milliseconds. Year 0 is excluded: the
+ * Postgres driver reads 29 February of year 0 as 1 March, and the stored time would differ from the signed time.
  */
 export const time = z.string().regex(TIME).describe(TIME_DESCRIPTION)

@@ -11,7 +11,7 @@ const schema = z
 const document = z.looseObject({})
 
 /**
- * A rule. The schema checks only its form; src/ledgers/types/rules/rules.ts checks the rest and reports faults more
+ * A rule. The schema checks only its form. src/ledgers/types/rules/rules.ts checks the rest and reports faults more
  * precisely.
  */
 const rule = z.looseObject({

@@ -15,11 +15,11 @@ import { idOf, instant, seq } from './common.ts'
 import { WITHOUT_CONTROLS } from './names.ts'
 import { time } from './times.ts'
 
-/* Schemas to manage webhooks and their deliveries. The bodies of deliveries are in events.ts. */
+/* Schemas for managing webhooks and their deliveries. The schemas of the delivered bodies are in events.ts. */
 
 /**
- * Events to which an endpoint can subscribe. Test events are not among them, because they are sent only to the
- * endpoint that is tested.
+ * Events to which a webhook can subscribe. Test events are not included, because they are sent only to the webhook that
+ * is tested.
  */
 const SUBSCRIBABLE = [...EVENT_TYPES, 'webhook.paused'] as const
 const ALL_EVENTS = '*'
@@ -163,7 +163,7 @@ export const deliveriesQuery = z.strictObject({
   record: idOf('rec').optional(),
 })
 
-/** Id of the last event that the query examined. */
+/** Id of the last event that the previous query examined. */
 export const deliveriesCursor = z.tuple([idOf('evt')])
 
 const delivery = {

@@ -27,15 +27,15 @@ export class CheckpointWaits {
     watchStreams(deps.metrics, 'receipts', this.#waits.slots)
   }
 
-  /** Ends all waits. Waits that start later end at once. The requests are answered as if they had not waited. */
+  /** Ends all waits. Later waits end at once. The requests are answered as if they had not waited. */
   close(): void {
     this.#waits.close()
   }
 
   /**
-   * Returns the result of `read`. If `read` throws `checkpoint_pending`, it is repeated after each new checkpoint,
-   * until `waitMs` are over, the client has gone or the server closes. Throws the last error of `read`, and as
-   * `Waits.during` does.
+   * Returns the result of `read`. If `read` throws `checkpoint_pending`, calls `read` again after each new checkpoint.
+   * Stops when `waitMs` have passed, the client has disconnected or the server closes. Then throws the last error of
+   * `read`. Also throws the errors of `Waits.during`.
    */
   async until<T>(
     request: FastifyRequest,

@@ -10,16 +10,19 @@ import type { ProofError } from '../../proof/error.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { eventsTag, formatCursor } from '../answers/page.ts'
 
-/** Rendered events in order. There are at most `limit` events, and only as many as fit. */
+/** Rendered events in order: at most `limit` events, and only as many as fit into the page. */
 export type FittedPage = {
   readonly texts: readonly string[]
   readonly position: EventPosition
   readonly more: boolean
-  /** True if the next event must wait until the worker has verified the ledger up to it. */
+  /** True if the next event must wait until the worker has verified the ledger up to this event. */
   readonly isGated: boolean
   /** True if more events were read than fit into the page. */
   readonly isCut: boolean
-  /** Fault of the next event; null: there is none. Neither that event nor any later event can be sent. */
+  /**
+   * Fault of the next event. null if it has no fault. If there is a fault, neither this event nor any later event can
+   * be sent.
+   */
   readonly fault: ProofError | null
 }
 
@@ -33,7 +36,7 @@ export function formatEventCursor(
 }
 
 /**
- * Reads the events after a position. `charsMax`: limit for the length of all texts together. The first event is
+ * Reads the events after a position. `charsMax`: maximum number of characters of all texts together. The first event is
  * always included, even if it is longer.
  */
 export async function readFittedPage(
@@ -80,7 +83,7 @@ function eventJson(event: LedgerEvent): string {
   )
 }
 
-/** Throws ApiError `integrity_fault` if not even the first event can be sent. */
+/** Throws ApiError `integrity_fault` if the first event has a fault, so that no event can be sent. */
 export function requireReadable({ texts, fault, position }: FittedPage): void {
   if (fault === null || texts.length > 0) return
   throw new ApiError(

@@ -35,7 +35,7 @@ import { whenHalfClosed } from './half-closed.ts'
 type TailSource = {
   readonly ledgerId: Uuid
   readonly filter: WantedEvents
-  /** The filter as text. */
+  /** The filter of the tail as text. */
   readonly tag: string
   readonly entriesUrl: string
 }
@@ -45,24 +45,24 @@ type Tail = {
   readonly from: EventPosition
   readonly ends: LedgerEnds
   /**
-   * First page. It is read before the answer begins, so that errors can still be answered as errors. `nothing`: the
-   * archive is unavailable.
+   * The first page. It is read before the answer begins, so that an error can still be answered with its status.
+   * `nothing` if the archive is unavailable.
    */
   readonly first: Next
   readonly isAdmitted: () => Promise<boolean>
-  /** End of the tail, by performance.now(). */
+  /** Time at which the tail ends, as performance.now(). */
   readonly endsAtMs: number
   readonly signal: AbortSignal
 }
 
-/** Progress of a tail. All times are by performance.now(). */
+/** Progress of a tail. All times are values of performance.now(). */
 type TailProgress = {
   position: EventPosition
-  /** Sizes at the ledger's end, as last read. */
+  /** Size, verified size and newest checkpoint of the ledger, as they were last read. */
   ends: LedgerEnds
-  /** True if all events before `ends` were sent. */
+  /** True if all events up to `ends` were sent. */
   isAtEnd: boolean
-  /** True if the next event must wait until the worker has verified the ledger up to it. */
+  /** True if the next event must wait until the worker has verified the ledger up to this event. */
   isGated: boolean
   limit: number
   writtenAtMs: number
@@ -72,9 +72,9 @@ type TailProgress = {
 type Next = FittedPage | 'nothing' | 'over'
 
 /**
- * Answers that follow a ledger's events (WHATWG server-sent events). All tails that have reached their ledger's end
- * share one query (LedgerWatch). A page that many tails need is read and rendered once (SharedReads). A slow reader
- * takes at most twice STREAM_STRING_CHARS of memory. The connection of a reader that stops reading is closed
+ * Answers that follow the events of a ledger (WHATWG server-sent events). All tails that have reached the end of their
+ * ledger share one query (LedgerWatch). A page that many tails need is read and rendered once (SharedReads). A slow
+ * reader takes at most twice STREAM_STRING_CHARS of memory. If a reader stops reading, its connection is closed
  * (WriteDeadlines).
  */
 export class EventTails {
@@ -97,8 +97,7 @@ export class EventTails {
   }
 
   /**
-   * Ends all tails. Tails that start later end at once. The clients reconnect to another server or to the next
-   * process.
+   * Ends all tails. Later tails end at once. The clients reconnect, to another server or to this server's next process.
    */
   close(): void {
     this.#isClosing = true
@@ -138,8 +137,8 @@ export class EventTails {
   }
 
   /**
-   * Reads the first page. Returns `nothing` if the archive is unavailable. An error would be wrong then, because
-   * after an error answer an EventSource never reconnects.
+   * Reads the first page. Returns `nothing` if the archive is unavailable. This must not be answered with an error,
+   * because an EventSource never reconnects after an error.
    */
   async #readFirst(
     source: TailSource,
@@ -155,7 +154,7 @@ export class EventTails {
     }
   }
 
-  /** Logs that streams wait for the archive. Only the log shows this, because the clients were already answered 200. */
+  /** Logs that streams wait for the archive. Clients do not see this, because they were already answered with 200. */
   #warn({ ledgerId }: TailSource, err: unknown): void {
     const nowMs = performance.now()
     if (nowMs < this.#warnedAtMs + EVENTS_TAIL_WARN_EVERY_MS) return
@@ -177,7 +176,7 @@ export class EventTails {
     const { socket } = request.raw
     this.#open.set(ending, stream)
     if (this.#isClosing) ending.abort()
-    // Both calls are needed, because destroying a stream does not end a generator that waits.
+    // Destroying a stream does not end a generator that waits, so `ending` is aborted too.
     const abandon = () => {
       ending.abort()
       stream.destroy()
@@ -210,8 +209,8 @@ export class EventTails {
       writtenAtMs: nowMs,
       keyCheckAtMs: nowMs + EVENTS_KEY_CHECK_EVERY_MS,
     }
-    // The starting position is sent first. If the client loses the connection before the first event, it reconnects
-    // at this position and misses no event.
+    // The starting position is sent first. If the connection breaks before the first event, the client reconnects at
+    // this position and misses no event.
     yield `retry: ${EVENTS_RETRY_MS}\n${positionFrame(source.ledgerId, from)}`
     for (let next: Next = first; next !== 'over'; next = await this.#next(tail, at)) {
       const text = next === 'nothing' ? '' : advance(at, next)
@@ -226,8 +225,8 @@ export class EventTails {
   }
 
   /**
-   * Returns the next page. At the ledger's end it waits for new events, and it waits while the database or the
-   * archive is unavailable. It stops waiting when a heartbeat or a check of the key is due, or when the tail ends.
+   * Returns the next page. Waits at the end of the ledger for new events. Also waits while the database or the archive
+   * is unavailable. Stops waiting when a heartbeat or a check of the key is due, or when the tail ends.
    */
   async #next({ source, isAdmitted, endsAtMs, signal }: Tail, at: TailProgress): Promise<Next> {
     if (at.isAtEnd) {
@@ -276,17 +275,17 @@ export class EventTails {
   }
 }
 
-/** Moves the position behind a page. Returns the text of the page. */
+/** Moves the position to the end of a page. Returns the text of the page. */
 function advance(at: TailProgress, { texts, position, more, isGated, isCut }: FittedPage): string {
   at.position = position
   at.isGated = isGated
   at.isAtEnd = !more
-  // If events are long, the next query fetches only about as many as fit into a page.
+  // If the events are long, the next query reads only about as many events as fit into a page.
   at.limit = isCut ? texts.length : Math.min(2 * at.limit, EVENTS_PER_TAIL_QUERY)
   return texts.join('')
 }
 
-/** Returns a frame without an event. It tells the client its position and shows that the server is alive. */
+/** Returns a frame without an event. The frame contains the client's position, and shows that the server is alive. */
 function positionFrame(ledgerId: Uuid, position: EventPosition): string {
   return `id: ${formatEventCursor(ledgerId, position)}\n\n`
 }

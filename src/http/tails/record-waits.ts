@@ -8,7 +8,10 @@ import type { Deps } from '../deps.ts'
 import { RECORD_POLL_MS, RECORD_WAITS_MAX, RECORD_WAITS_PER_LEDGER_MAX } from '../limits.ts'
 import { type WaitDeps, Waits } from './waits.ts'
 
-/** Requests that wait for the next step of a record. One query at a time reads the versions of all their records. */
+/**
+ * Requests that wait for the next step of a record. All these requests share one query at a time, which reads the
+ * versions of their records.
+ */
 export class RecordWaits {
   readonly #waits: Waits
   readonly #watch: Watch<RecordOrigin, number | null>
@@ -26,14 +29,14 @@ export class RecordWaits {
     watchStreams(deps.metrics, 'waits', this.#waits.slots)
   }
 
-  /** Ends all waits. Waits that start later end at once. The requests are answered with the current record. */
+  /** Ends all waits. Later waits end at once. The requests are answered with the current record. */
   close(): void {
     this.#waits.close()
   }
 
   /**
-   * Returns true when the record has another version. Returns false after `msMax`, when the server closes, or when
-   * the client has gone. Throws as `Waits.during` does.
+   * Returns true when the record has another version. Returns false when `msMax` have passed, the server closes, or the
+   * client has disconnected. Throws the errors of `Waits.during`.
    */
   async untilMoved(
     request: FastifyRequest,

@@ -10,8 +10,8 @@ import { whenHalfClosed } from './half-closed.ts'
 export type WaitDeps = Pick<Deps, 'admission' | 'callers' | 'now'>
 
 /**
- * Requests that wait. While a request waits, it has no slot among the requests under way. Before it continues, it
- * takes a slot again.
+ * Lets requests wait. While a request waits, it does not count towards the limit of requests under way. It counts again
+ * before it continues.
  */
 export class Waits {
   readonly slots: Slots
@@ -23,15 +23,15 @@ export class Waits {
     this.slots = slots
   }
 
-  /** Ends all waits. Waits that start later end at once. */
+  /** Ends all waits. Later waits end at once. */
   close(): void {
     this.#closing.abort()
   }
 
   /**
-   * Returns the result of `wait`; null if the client has gone. `wait` MUST end when its signal aborts, because the
-   * client has stopped sending or has gone, or the server closes. Throws ApiError `overloaded` if too many requests
-   * wait, and `unauthenticated` if the key has ended meanwhile.
+   * Returns the result of `wait`, or null if the client has disconnected. `wait` MUST end when its signal aborts. The
+   * signal aborts when the client has stopped sending or has disconnected, and when the server closes. Throws ApiError
+   * `overloaded` if too many requests wait. Throws `unauthenticated` if the API key has become invalid during the wait.
    */
   async during<T>(
     request: FastifyRequest,
@@ -48,8 +48,7 @@ export class Waits {
     reservation.leave()
     try {
       const waited = await wait(AbortSignal.any([gone.signal, this.#closing.signal]))
-      // Many waits may end at the same time. So only a few of their requests continue in each slice, like new
-      // requests.
+      // Many waits may end at the same time. As with new requests, only a few of them continue in each slice.
       await new Promise<void>((resolve) =>
         this.#deps.admission.begin(kindOf(request.method), 0, ownerOf(request), resolve),
       )

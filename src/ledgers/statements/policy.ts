@@ -18,7 +18,7 @@ import { POLICY_BYTES_MAX } from '../limits.ts'
 
 type PolicyDeps = { readonly readPool: Db }
 
-/** A ledger's current policy. `leaf`: leaf of the entry that set the policy, lower-case hex. */
+/** The current registration policy of a ledger. `leaf`: leaf of the entry that set the policy, in lower-case hex. */
 export type SetPolicy = RegistrationPolicy & {
   readonly seq: number
   readonly leaf: string
@@ -26,7 +26,7 @@ export type SetPolicy = RegistrationPolicy & {
   readonly actor: string
 }
 
-/** A requested policy. If a key has no kid, its thumbprint (RFC 9679) becomes its kid. */
+/** A policy as requested. For a key without a kid, the kid becomes the key's thumbprint (RFC 9679). */
 export type PolicyRequest = {
   readonly issuers: readonly {
     readonly issuer: string
@@ -36,8 +36,8 @@ export type PolicyRequest = {
 }
 
 /**
- * Returns the newest registration policy, or null if none was set. It is read from its signed entry, because
- * otherwise a database login that can write to a table could make the server register anything. Throws
+ * Returns the newest registration policy, or null if no policy was set. The policy is read from its signed entry.
+ * Otherwise a database login that can write to a table could make the server register anything. Throws
  * `integrity_fault`.
  */
 export async function findPolicy({ readPool }: PolicyDeps, ledgerId: Uuid): Promise<SetPolicy | null> {

@@ -16,13 +16,13 @@ import { findPolicy, type SetPolicy, type setPolicy } from './policy.ts'
 
 type RegisterDeps = AdministerDeps & Parameters<typeof setPolicy>[0] & { readonly entropy: Entropy }
 
-/** `existing`: the ledger had registered the same bytes before. */
+/** A registered statement. `existing`: true if the ledger had already registered the same bytes. */
 type Registered = { readonly row: StatementRow; readonly existing: boolean }
 
 /**
- * Registers a Signed Statement of another issuer (RFC 9943 §6.3). The ledger's registration policy must accept it.
- * The statement becomes an entry of its own, and a `statement-registered` entry follows it directly. Throws
- * `statement_invalid`, `no_registration_policy`, `statement_rejected`, and as administer does.
+ * Registers a Signed Statement of another issuer (RFC 9943 §6.3). The registration policy of the ledger must accept it.
+ * The statement becomes an entry of its own, and a `statement-registered` entry follows directly after it. Throws
+ * `statement_invalid`, `no_registration_policy`, `statement_rejected`, and the errors of `administer`.
  */
 export async function registerStatement(
   deps: RegisterDeps,
@@ -40,7 +40,7 @@ export async function registerStatement(
       await append(deps, author, { statement, leaf, policy })
       return { row: (await find())!, existing: false }
     } catch (error) {
-      // Another request has registered the statement or set another policy meanwhile.
+      // True if another request has registered the statement or set another policy in the meantime.
       const isOvertaken =
         error instanceof ApiError && (error.code === 'statement_exists' || error.code === 'policy_changed')
       if (!isOvertaken || attempt === STATEMENT_RETRIES_MAX) throw error

@@ -1,9 +1,9 @@
 import type { TypeDefinition } from './definition.ts'
 
 /*
- * Actions of agents, as OTLP, the MCP proxy, hooks and adapters record them (docs/guides/types.md). Each schema
- * accepts only the members that it lists, so that a misspelt member causes an error. Other information goes into
- * `attributes`. Everything in a payload is a claim of the agent that wrote it.
+ * Types for actions of agents, as OTLP, the MCP proxy, hooks and adapters record them (docs/guides/types.md). Each
+ * schema accepts only the members that it lists, so that a misspelt member causes an error. All other information goes
+ * into `attributes`. Everything in a payload is a claim of the agent that wrote the payload.
  */
 
 const text = (maxLength: number, description: string) => ({
@@ -22,9 +22,9 @@ const closed = (required: readonly string[], properties: object) => ({
 })
 
 /**
- * Digest of content, or the reason why there is no digest (docs/formats/content-digests.md). It has no salt, so a
- * reader of the payload can guess the content and check the guess. Therefore the chain contains only a salted digest
- * of the whole payload, and this digest is erased with the payload.
+ * Digest of content, or the reason why there is no digest (docs/formats/content-digests.md). The digest has no salt, so
+ * a reader of the payload can guess the content and check the guess. Therefore the chain contains only a salted digest
+ * of the whole payload. The unsalted digest is part of the payload and is erased with it.
  */
 const digestOf = (content: string) => ({
   anyOf: [
@@ -48,13 +48,13 @@ const digestOf = (content: string) => ({
   description: `SHA-256 of the ${content}, or why there is none`,
 })
 
-/** Members for the content or for its digest. Both may be absent. */
+/** Members for content and for its digest. Both may be absent. */
 const content = (name: string, what: string) => ({
   [name]: { description: `the ${what}: any JSON value` },
   [`${name}Digest`]: digestOf(what),
 })
 
-/** Identifies a call and its agent. */
+/** Members that identify a call and its agent. */
 const CALL = {
   kind: {
     enum: ['tool', 'model', 'agent', 'other'],
@@ -83,12 +83,12 @@ const OUTCOME = {
 
 const RECORDED_AFTER = { const: 'after', description: 'it was told when it was done' }
 
-/** As in OTLP: nanoseconds since 1970, as text, because a JSON number cannot represent them exactly. */
+/** Nanoseconds since 1970, as in OTLP. They are a text, because a JSON number cannot represent them exactly. */
 const nanoseconds = { type: 'string', pattern: '^[0-9]{1,20}$', description: 'ns since 1970' }
 const TRACE_ID = { type: 'string', pattern: '^[0-9a-f]{32}$' }
 const SPAN_ID = { type: 'string', pattern: '^[0-9a-f]{16}$' }
 
-/** Schema of a protobuf enum: a known name, or the number of a value that is newer than this list. */
+/** Schema of a protobuf enum: a name from the list, or a number for a value that is newer than the list. */
 const named = (names: readonly string[]) => ({
   anyOf: [{ enum: names }, { type: 'integer', minimum: names.length + 1 }],
 })

@@ -10,13 +10,13 @@ import {
 } from './definition.ts'
 
 export type RecordType = CompiledType & {
-  /** name/version */
+  /** Name and version of the type: `name/version`. */
   readonly name: string
   /** H(JCS(definition)), lower-case hex. */
   readonly digest: string
 }
 
-/** Types whose payload may be any object. Every document is an object, so no payload is validated. */
+/** Types whose payload may be any JSON object. Every document is an object, so their payloads need no validation. */
 const ANY_OBJECT: readonly TypeDefinition[] = [
   { name: 'generic', version: 1, payloadSchema: { type: 'object' } },
   {
@@ -31,7 +31,10 @@ const ANY_OBJECT: readonly TypeDefinition[] = [
 /** Types that every ledger has. The first entry of each ledger signs their digests. */
 const DEFINITIONS = [...ANY_OBJECT, ...AGENT_TYPES]
 
-/** Names that no ledger may register, in any version, because these types must be the same in every ledger. */
+/**
+ * Names of the built-in types. No ledger may register a type with such a name, because built-in types must be the same
+ * in every ledger.
+ */
 export const RESERVED_NAMES: ReadonlySet<string> = new Set(DEFINITIONS.map(({ name }) => name))
 
 export type BuiltInType = RecordType & { readonly definition: TypeDefinition }

@@ -10,16 +10,19 @@ import { SchemaError } from './schema/schema-error.ts'
 export type TypeDefinition = {
   readonly name: string
   readonly version: number
-  /** A JSON Schema, like `evidenceSchema`. All three unknown members are JSON values. */
+  /**
+   * A JSON Schema. `evidenceSchema` is one too. These two members and `rules` are JSON values that were not checked
+   * yet.
+   */
   readonly payloadSchema: unknown
   readonly evidenceSchema?: unknown
   readonly rules?: unknown
-  /** True if agents must sign records of the type themselves. */
+  /** True if agents must sign the records of this type themselves. */
   readonly agentSigned?: true | undefined
 }
 
 /**
- * A compiled definition. It can validate documents and judge completions. `payload`, `evidence`: null if any object
+ * A compiled definition, which can validate documents and judge completions. `payload`, `evidence`: null if any object
  * is accepted.
  */
 export type CompiledType = {
@@ -27,7 +30,7 @@ export type CompiledType = {
   readonly agentSigned: boolean
   readonly payload: Schema | null
   readonly evidence: Schema | null
-  /** Empty if the type is not gated. */
+  /** Rules of a gated type. Empty if the type is not gated. */
   readonly rules: readonly Rule[]
 }
 
@@ -36,8 +39,8 @@ export function typeNameOf({ name, version }: TypeDefinition): string {
 }
 
 /**
- * Returns the RFC 8785 text of the given members. This text is digested and stored. Throws SchemaError if it is too
- * large.
+ * Returns the definition as RFC 8785 text, with only the members that are present. This text is digested and stored.
+ * Throws SchemaError if the text is too large.
  */
 export function canonicalDefinition(definition: TypeDefinition): string {
   const canonical = canonicalize(definition as unknown as JsonObject)
@@ -52,7 +55,7 @@ export function canonicalDefinition(definition: TypeDefinition): string {
 }
 
 /**
- * Compiles a definition. Also checks everything that the TypeScript type of the definition does not guarantee. Throws
+ * Compiles a definition. Checks everything that the TypeScript type of the definition cannot guarantee. Throws
  * SchemaError.
  */
 export function compileType(definition: TypeDefinition): CompiledType {

@@ -12,7 +12,9 @@ type TypeFigures = {
 }
 type Types = { readonly figures: TypeFigures }
 
-/** Registers metrics of a type registry. `part`: servers and workers have a type registry each. */
+/**
+ * Registers metrics of a type registry. Servers and workers have a registry each. `part`: the owner of this registry.
+ */
 export function watchTypes(metrics: Metrics, part: 'server' | 'worker', types: Types): void {
   metrics.addPart<Types>('types', part, types, (parts) => defineTypes(metrics, parts))
 }

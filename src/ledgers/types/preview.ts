@@ -10,7 +10,7 @@ import type { TypeRegistry } from './type-registry.ts'
 type Preview = {
   readonly valid: boolean
   readonly errors: readonly { readonly path: string; readonly keyword: string; readonly message: string }[]
-  /** Outcome of the rules. Like `rules`, it is null unless both documents are valid and the type is gated. */
+  /** Outcome of the rules. `outcome` and `rules` are null if a document is invalid or the type is not gated. */
   readonly outcome: Judgement['outcome'] | null
   readonly rules: Judgement['rules'] | null
 }
@@ -20,8 +20,8 @@ type Documents = { readonly payload?: unknown; readonly evidence?: unknown }
 const PARTS = ['payload', 'evidence'] as const
 
 /**
- * Judges documents as if a record had them. Returns the first fault of each document. If both documents are valid,
- * also returns the outcome of the rules. Writes nothing.
+ * Judges documents as if they belonged to a record. Returns the first fault of each document. If both documents are
+ * valid, also returns the outcome of the rules. Writes nothing.
  */
 export async function previewType(
   types: TypeRegistry,

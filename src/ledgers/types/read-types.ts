@@ -5,7 +5,7 @@ import { canonicalize } from '../../proof/json/jcs.ts'
 import type { JsonValue } from '../../proof/json/json-value.ts'
 import { BUILT_IN_TYPES, type BuiltInType } from './built-in.ts'
 
-/** Returns the type as JSON, or null if the ledger does not have it. */
+/** Returns the type as JSON, or null if the ledger has no such type. */
 export async function findTypeJson(pool: Db, ledgerId: Uuid, name: string): Promise<string | null> {
   const builtIn = BUILT_IN_TYPES.get(name)
   if (builtIn) return renderBuiltIn(builtIn)
@@ -37,7 +37,7 @@ type TypeSummary = {
   readonly registeredAt: string | null
 }
 
-/** Lists types sorted by name as text, built-in types included. */
+/** Lists types, including built-in types. They are sorted by name, as text. */
 export async function listTypeSummaries(
   pool: Db,
   ledgerId: Uuid,

@@ -5,7 +5,7 @@ import { FAULT_PATH_CHARS_MAX } from './schema/limits.ts'
 import { SchemaError } from './schema/schema-error.ts'
 import type { TypeRegistry } from './type-registry.ts'
 
-/** Compiles a definition. Throws `invalid_schema` with position and reason of the fault. */
+/** Compiles a definition. Throws `invalid_schema`, which names the place and the reason of the fault. */
 export async function compileOrRefuse(
   types: TypeRegistry,
   caller: Caller,
@@ -29,7 +29,8 @@ export function canonicalOrRefuse(definition: TypeDefinition): string {
 
 function translate(error: unknown): unknown {
   if (!(error instanceof SchemaError)) return error
-  // A long path is left out, because names in a definition may be as long as the definition itself.
+  // A long path is left out of the error. Names in a definition, and so the path, may be as long as the definition
+  // itself.
   const path = error.path.length > FAULT_PATH_CHARS_MAX ? '' : error.path
   return new ApiError('invalid_schema', error.detail, { members: { path } })
 }

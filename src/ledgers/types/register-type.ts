@@ -12,14 +12,14 @@ import type { TypeRegistry } from './type-registry.ts'
 export type TypeDeps = AdministerDeps & { readonly readPool: pg.Pool; readonly types: TypeRegistry }
 
 /**
- * `existing`: the ledger already had the same type. `replayed`: an earlier request with the same Idempotency-Key
- * registered the type.
+ * How a type was registered. `existing`: the ledger already had the same type. `replayed`: an earlier request with the
+ * same Idempotency-Key registered the type.
  */
 type Registered = { readonly type: TypeRow; readonly outcome: 'registered' | 'existing' | 'replayed' }
 
 /**
- * Registers a type, which cannot be changed or removed later. Throws `type_exists` if its name and version have
- * another definition.
+ * Registers a type. A registered type cannot be changed or removed. Throws `type_exists` if the name and version
+ * already have another definition.
  */
 export async function registerType(
   deps: TypeDeps,
@@ -32,8 +32,8 @@ export async function registerType(
     throw new ApiError('type_exists', `${definition.name} is the name of a built-in type`)
   const canonical = canonicalOrRefuse(definition)
   const known = await findSame(deps, caller, name, canonical)
-  // If the request has an Idempotency-Key, the database decides, because an earlier try of the same request may have
-  // registered the type.
+  // A request with an Idempotency-Key skips this check, because an earlier attempt of the same request may have
+  // registered the type. The database then finds the earlier attempt.
   if (known && idempotency === null) return { type: known, outcome: 'existing' }
   if (!known) await compileOrRefuse(deps.types, caller, definition)
   try {
@@ -44,7 +44,7 @@ export async function registerType(
     }
   } catch (error) {
     if (!(error instanceof ApiError && error.code === 'type_exists')) throw error
-    // Another request, with another Idempotency-Key or none, has registered the type.
+    // Another request has registered the type, without an Idempotency-Key or with a different one.
     return { type: (await findSame(deps, caller, name, canonical))!, outcome: 'existing' }
   }
 }
@@ -67,8 +67,8 @@ function append(
 }
 
 /**
- * Returns the type of this name with the same definition. Returns null if the name is free. Throws `type_exists` if
- * it has another definition.
+ * Returns the type with this name and the same definition. Returns null if there is no type with this name. Throws
+ * `type_exists` if the type with this name has another definition.
  */
 async function findSame(
   deps: TypeDeps,

@@ -7,8 +7,8 @@ type LedgerCache<T> = { readonly types: Map<string, CachedType<T>>; bytes: numbe
  * Cache of types by ledger and name. If a ledger exceeds its own limit, its least recently used types are dropped. If
  * all ledgers together exceed the total limit, all types of the least recently used ledger are dropped.
  *
- * A missing type is not cached. So a type that was registered through another server is found at once, even if the
- * same caller has just failed to find it.
+ * If a type does not exist, this is not cached. So a type that was registered through another server is found at once,
+ * even if the same caller has just failed to find it.
  */
 export class TypeCache<T> {
   /** Ledgers in the order of use. The types of each ledger are in the order of use too. */
@@ -27,8 +27,8 @@ export class TypeCache<T> {
   }
 
   /**
-   * Returns a type, or null. For concurrent callers `load` is called once. If it finds no type, later callers load
-   * again.
+   * Returns a type, or null if `load` finds no type. Concurrent callers share one call of `load`. If it finds no type,
+   * the next caller calls `load` again.
    */
   async get(ledger: string, name: string, load: () => Promise<CachedType<T> | null>): Promise<T | null> {
     const cached = this.#find(ledger, name)
@@ -40,8 +40,8 @@ export class TypeCache<T> {
     const key = `${ledger} ${name}`
     const earlier = await this.#loading.get(key)
     if (earlier) return earlier.value
-    // If the earlier load found nothing, the type may have been registered after that load began. So another load is
-    // needed.
+    // If the earlier call of `load` found nothing, the type may have been registered after that call began. So `load`
+    // is called again.
     const found = await (this.#loading.get(key) ?? this.#load(ledger, name, key, load))
     return found?.value ?? null
   }

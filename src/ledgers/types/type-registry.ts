@@ -26,15 +26,15 @@ type Members = Record<string, unknown>
 type ValidationThreads = Pick<ThreadPool<{ validateText: typeof validateText }>, 'run'>
 
 /**
- * Memory that a compiled definition takes for keys, values and messages of checks, as a multiple of the length of its
- * text.
+ * Estimated memory of a compiled definition, in bytes for each byte of its text. It is for the keys, values and
+ * messages of the definition's checks.
  */
 const MEMORY_PER_DEFINITION_BYTE = 4
 const HELD_PER_RULE_BYTES = 512
 
 /**
- * Types of all ledgers, each compiled once per process. The time for compiling and validating is taken from the share
- * of the type's ledger.
+ * The types of all ledgers, each compiled once per process. The time for compiling and validating counts towards the
+ * share of the type's ledger.
  */
 export class TypeRegistry {
   readonly #pool: pg.Pool
@@ -81,8 +81,7 @@ export class TypeRegistry {
       (payload?.bytes ?? 0) +
       (evidence?.bytes ?? 0) +
       HELD_PER_RULE_BYTES * rules.length
-    // The digest is computed from the definition that was compiled, because the database column with the digest may
-    // be wrong.
+    // The digest is computed from the definition that was compiled, because the digest in the database may be wrong.
     const digest = toHex(nativeProviders.sha256(utf8Encode(row.definition)))
     return { value: { ...compiled, name, digest }, bytes }
   }
@@ -92,7 +91,7 @@ export class TypeRegistry {
     return this.#shares.run(ledger.ledger, () => compileType(definition))
   }
 
-  /** Validates a document. Throws `schema_too_costly`, with `members`. If a thread fails, throws `overloaded`. */
+  /** Validates a document. Throws `schema_too_costly` with `members`. Throws `overloaded` if a thread fails. */
   validate(
     ledger: Ledger,
     schema: Schema,
@@ -119,8 +118,8 @@ export class TypeRegistry {
   }
 
   /**
-   * Validates in a thread. The time is taken from the ledger's share too, because the thread takes CPU time from
-   * other ledgers.
+   * Validates in a thread. The time counts towards the ledger's share too, because the thread takes CPU time from other
+   * ledgers.
    */
   async #inThread(ledger: string, { source }: Schema, document: string): Promise<ValidationResult> {
     const work = this.#threads.run(

@@ -7,16 +7,16 @@ import {
 } from './limits.ts'
 
 type Account = {
-  /** Time at which the ledger's share will cover what the ledger has used so far. */
+  /** Time up to which the ledger has used its share. Each ms of work moves this time by 1 / SCHEMA_WORK_SHARE ms. */
   paidUntilMs: number
   readonly waiting: (() => void)[]
 }
 
 /**
- * Limits the time that one ledger's types take. Compiling and validating run on the event loop; only long validations
- * run in threads. Each piece of work is short, because its steps are counted. But a ledger could queue many pieces.
- * So its schemas get a share of one core's time. If a ledger uses more, only its own requests wait. A ledger that
- * uses less never waits.
+ * Limits the time that the types of one ledger take. Compiling and validating run on the event loop. Only long
+ * validations run in threads. Each piece of work is short, because its steps are limited. But a ledger could start many
+ * pieces. So the schemas of a ledger get a share of one core's time. If a ledger uses more, only its own requests wait.
+ * A ledger that uses less than its share never waits.
  */
 export class WorkShares {
   readonly #clock: () => number
@@ -28,16 +28,16 @@ export class WorkShares {
   }
 
   /**
-   * Amount of waiting work. Since the process began: number of delayed and of refused pieces of work, and time of all
-   * work.
+   * `waiting`: number of pieces of work that wait now. The other figures are totals since the process began: `delayed`
+   * and `refused` are numbers of pieces of work, and `ms` is the time of all work.
    */
   get figures(): Readonly<Record<'waiting' | 'delayed' | 'refused' | 'ms', number>> {
     return this.#figures
   }
 
   /**
-   * Runs `work`. If the ledger has used up its share, `work` runs later. Throws `overloaded` if too much work of the
-   * ledger already waits.
+   * Runs `work`, at once or, if the ledger has used up its share, later. Throws `overloaded` if too much work of the
+   * ledger is already waiting.
    */
   run<T>(ledger: string, work: () => T): T | Promise<T> {
     const account = this.#accountOf(ledger)
@@ -68,7 +68,7 @@ export class WorkShares {
     })
   }
 
-  /** Takes the time of work that ran elsewhere, and has just ended, from the ledger's share. */
+  /** Charges the ledger for `ms` of work that has just ended elsewhere, for example in a thread. */
   charge(ledger: string, ms: number): void {
     this.#charge(this.#accountOf(ledger), this.#clock() - ms, ms)
   }
@@ -92,8 +92,8 @@ export class WorkShares {
   }
 
   /**
-   * Runs as many waiting pieces in one slice as the share allows. If only one piece ran in each slice, many small
-   * pieces would wait longer when the thread is busy.
+   * Runs as many waiting pieces of work in one slice as the share allows. If only one piece ran in each slice, many
+   * small pieces would wait too long when the event loop is busy.
    */
   #wake(account: Account): void {
     setTimeout(

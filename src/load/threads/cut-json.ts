@@ -3,13 +3,13 @@ import { endFinderOf, endOfString, isSpace } from '../../proof/json/json-parser.
 import { isTokenBefore } from '../../proof/json/json-text.ts'
 
 /**
- * A piece of an object's text that can be parsed alone: the value of a member, or some elements of a member that is a
- * list.
+ * A piece of the text of an object that can be parsed alone: the value of a member, or some elements of a member that
+ * is a list.
  */
 export type JsonFragment = {
-  /** The name as in the text, with quotes and escapes. */
+  /** Name of the member as it is in the text, with quotes and escapes. */
   readonly name: string
-  /** Text of the piece. Elements of a list are without the brackets of the list. */
+  /** Text of the piece. If it consists of elements of a list, the brackets of the list are left out. */
   readonly text: string
   readonly isElements: boolean
 }
@@ -17,17 +17,17 @@ export type JsonFragment = {
 type PieceBounds = { readonly depthMax: number; readonly tokensInPieceMax: number }
 
 /**
- * A piece with elements of a list ends after the first element with which it exceeds one of these limits. Parsing
- * such a piece takes 1 ms.
+ * Limits of a piece that contains elements of a list: number of characters, and number of names and values. Elements
+ * are added to a piece until it exceeds a limit. Parsing such a piece takes 1 ms.
  */
 const PIECE_CHARS = 64 * 1024
 const PIECE_TOKENS = 8 * 1024
 /**
- * Additional cost of a name with an escape, because it takes three times as long as a name without one
+ * Additional cost of a name with an escape. Such a name takes three times as long as a name without an escape
  * (src/proof/json/json-parser.ts).
  */
 const ESCAPED_NAME_TOKENS = 2
-/** Limit for the number of members of the object itself. No route accepts so many members. */
+/** Maximum number of members of the outermost object. No route accepts so many members. */
 const MEMBERS_MAX = 64
 
 const QUOTE = 0x22
@@ -39,12 +39,11 @@ const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
 /**
- * Cuts the text of a JSON object into pieces. If the text is something else, the function ends too, but the result is
- * meaningless. It is called before the text is parsed, to refuse a costly text.
+ * Cuts the text of a JSON object into pieces. If the text is something else, the function still ends, but the result is
+ * meaningless. The text is cut before it is parsed, so that a costly text is refused early.
  *
- * Throws `json_too_costly` if a member, or an element of a member that is a list, has more than `tokensInPieceMax`
- * names and values. The reason is that a piece is parsed without a pause. Throws `json_depth` for a text that is far
- * too deep.
+ * A piece is parsed without a pause. So this function throws `json_too_costly` if one member, or one element of a list,
+ * has more than `tokensInPieceMax` names and values. It throws `json_depth` for a text that is far too deep.
  */
 export function cutJson(text: string, bounds: PieceBounds): JsonFragment[] {
   const pieces: JsonFragment[] = []
@@ -74,7 +73,7 @@ export function cutJson(text: string, bounds: PieceBounds): JsonFragment[] {
   return pieces
 }
 
-/** Returns the index of the comma or bracket behind the value that begins at `from`. */
+/** Returns the index of the comma or bracket after the value that begins at `from`. */
 function endOfValue(
   text: string,
   from: number,

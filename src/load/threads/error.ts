@@ -1,4 +1,4 @@
-/** Thrown when a thread did not finish its work, so that there is no result. */
+/** Thrown if a thread did not finish its work, so there is no result. */
 export class ThreadError extends Error {
   readonly code: keyof typeof DETAILS
 

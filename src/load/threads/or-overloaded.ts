@@ -1,7 +1,9 @@
 import { ApiError } from '../../errors.ts'
 import { ThreadError } from './error.ts'
 
-/** Awaits work in a thread. Turns a ThreadError into ApiError `overloaded`. `what`: start of the error's detail. */
+/**
+ * Awaits the work of a thread. Converts a ThreadError to ApiError `overloaded`. `what`: start of the error's detail.
+ */
 export async function orOverloaded<T>(work: Promise<T>, what: string): Promise<T> {
   try {
     return await work

@@ -10,8 +10,8 @@ import type { WorkOptions } from './thread-work.ts'
 export type JsonThreads = Pick<ThreadPool<{ readJson: typeof readJson }>, 'run'>
 
 /**
- * Parses a JSON object that a client sent. A thread reads and checks the whole text. Then the calling thread makes
- * the value piece by piece, and yields between pieces. The bytes move to the thread, so the caller MUST NOT use them
+ * Parses a JSON object that a client sent. A thread reads and checks the whole text. Then the calling thread parses it
+ * piece by piece, and yields between pieces. The bytes are transferred to the thread, so the caller MUST NOT use them
  * any more. Throws ThreadError.
  */
 export async function parseJsonInThread(
@@ -34,7 +34,10 @@ export async function parseJsonInThread(
   return 'code' in read ? { refused: read } : { value: await join(read) }
 }
 
-/** Returns the bytes in an ArrayBuffer of their own, because a Buffer of Node may be a view of a shared ArrayBuffer. */
+/**
+ * Returns the bytes in an ArrayBuffer of their own. A Buffer of Node may be a view of a larger ArrayBuffer that is also
+ * used for other bytes.
+ */
 export function ownBuffer(bytes: Buffer): Uint8Array<ArrayBuffer> {
   const isWhole = bytes.buffer instanceof ArrayBuffer && bytes.buffer.byteLength === bytes.byteLength
   return isWhole ? new Uint8Array(bytes.buffer as ArrayBuffer) : new Uint8Array(bytes)
@@ -52,5 +55,5 @@ async function join(pieces: readonly JsonFragment[]): Promise<JsonObject> {
       members.set(name, list)
     } else members.set(name, parseChecked(text))
   }
-  return Object.fromEntries(members) // fromEntries sets a member named __proto__ like any other member
+  return Object.fromEntries(members) // fromEntries sets a member named __proto__ like any other member.
 }

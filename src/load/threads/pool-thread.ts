@@ -6,21 +6,20 @@ import type { ThreadOutput, ThreadWork } from './thread-work.ts'
 type UnderWay = { readonly settle: (ended: ThreadOutput | ThreadError) => void; readonly msMax: number }
 
 /**
- * One thread of a pool. It does its work in order. After the first piece of work that it cannot finish, the thread
- * ends.
+ * A thread of a pool. It does its work in order. The thread ends after the first piece of work that it cannot finish.
  */
 export class PoolThread {
   readonly #worker: Worker
   readonly #underWay: UnderWay[] = []
-  /** Timer that ends the thread if its first piece of work exceeds its time limit. */
+  /** Timer that ends the thread if the piece of work that it is doing exceeds its time limit. */
   #timer: NodeJS.Timeout | undefined
   #isLost = false
 
-  /** `onExit`: called when the thread has ended, so that a new thread may start. */
+  /** `onExit` is called when the thread has ended, so that another thread may start. */
   constructor(script: URL, onExit: () => void) {
     this.#worker = new Worker(script, { resourceLimits: { maxOldGenerationSizeMb: THREAD_HEAP_MIB_MAX } })
     this.#worker.on('message', (ended: ThreadOutput) => this.#settle(ended))
-    // The thread ran out of memory, or its script does not load.
+    // The thread has run out of memory, or its script could not be loaded.
     this.#worker.on('error', (error) => this.#lose(new ThreadError('crashed', error as Error)))
     this.#worker.on('exit', () => {
       this.#lose(new ThreadError('crashed'))
@@ -39,9 +38,9 @@ export class PoolThread {
     return this.#isLost
   }
 
-  /** Does one piece of work. Throws ThreadError, or an Error with the text of what the work threw. */
+  /** Does one piece of work. Throws ThreadError. If the work itself throws, throws an Error with the same text. */
   async do({ name, input, transfer, msMax }: ThreadWork): Promise<unknown> {
-    // Called first, because it throws if a value cannot be sent to a thread.
+    // This is called first, because it throws if a value cannot be sent to a thread.
     this.#worker.postMessage({ name, input }, transfer ?? [])
     const { promise, resolve } = Promise.withResolvers<ThreadOutput | ThreadError>()
     this.#underWay.push({ settle: resolve, msMax })
@@ -58,7 +57,7 @@ export class PoolThread {
     await this.#worker.terminate()
   }
 
-  /** Starts the timer for the first piece of work. */
+  /** Starts the timer for the piece of work that the thread is doing. */
   #watch(): void {
     this.#timer = setTimeout(() => {
       this.#lose(new ThreadError('overrun'))
@@ -66,7 +65,7 @@ export class PoolThread {
     }, this.#underWay[0]!.msMax)
   }
 
-  /** Marks the thread as lost, and lets all its pieces of work fail. */
+  /** Marks the thread as lost. All its pieces of work fail with `error`. */
   #lose(error: ThreadError): void {
     this.#isLost = true
     while (this.#underWay.length > 0) this.#settle(error)

@@ -9,10 +9,7 @@ import { ThreadError } from './error.ts'
 import { PoolThread } from './pool-thread.ts'
 import type { ThreadWork, WorkOptions } from './thread-work.ts'
 
-/**
- * Functions that a thread's script provides. The key is the function's name. Each function takes one value and
- * returns one value.
- */
+/** Functions that the script of a thread provides, by name. Each function takes one value and returns one value. */
 type Functions = { readonly [name: string]: (input: never) => unknown }
 
 type SentWork = { readonly work: ThreadWork; readonly done: Promise<unknown> }
@@ -22,21 +19,22 @@ type Serving = { readonly owner: string; ahead: SentWork | null }
 type PoolOptions = {
   readonly script: URL
   readonly threads: number
-  /** Called when a thread was lost. It gets the reason and the owner of the thread's work. */
+  /** Called when a thread was lost, with the reason and the owner of the thread's work. */
   readonly onLost: (error: ThreadError, owner: string) => void
 }
 
 /**
- * Runs work in a few threads if it would block the event loop for too long (docs/decisions/0021-work-in-threads.md).
+ * Runs work in a few threads if the work would block the event loop for too long
+ * (docs/decisions/0021-worker-threads.md).
  *
- * The queue is limited by count and by bytes. An owner may use half of what the other owners leave free. Owners are
- * served round-robin, and no owner may use the last thread. If a thread takes too long, it is ended and replaced. If
- * it crashes, it is replaced too.
+ * The waiting work is limited by number and by bytes. An owner may use half of what the other owners leave free. Owners
+ * are served round-robin, and no owner may use the last thread. A thread that takes too long is ended and replaced. A
+ * thread that crashes is replaced too.
  *
- * If no other owner waits, a thread gets the owner's next piece of work before it has finished the current one. It
- * begins the next piece without waiting for the event loop. Batches of 1,000 from 8 producers: 65,200 records/s
- * instead of 49,700. Batches of 100 from 64 producers: 57,200 instead of 31,300 (with one thread more). If the thread
- * is lost, this next piece is lost too.
+ * If no other owner waits, a thread gets the next piece of work of its owner before it has finished the current piece.
+ * The thread then begins the next piece without waiting for the event loop. With batches of 1,000 records from 8
+ * producers, this gives 65,200 records/s instead of 49,700. With batches of 100 records from 64 producers and one
+ * thread more, it gives 57,200 instead of 31,300. If the thread is lost, the next piece is lost too.
  *
  * A thread is started when there is work for it. Idle threads do not prevent the process from ending.
  */
@@ -45,7 +43,7 @@ export class ThreadPool<Known extends Functions> {
   readonly #threads = new Set<PoolThread>()
   readonly #serving = new Map<PoolThread, Serving>()
   readonly #waiting = new FairQueue<ThreadWork>()
-  /** Number of busy threads of each owner. The key is the owner that `countedFor` returns. */
+  /** Number of busy threads of each owner that `countedFor` returns. */
   readonly #atWork = new Counts()
   readonly #places = shareOf(THREAD_WORK_WAITING_MAX)
   readonly #bytes = shareOf(THREAD_WORK_BYTES_WAITING_MAX)
@@ -57,7 +55,7 @@ export class ThreadPool<Known extends Functions> {
   }
 
   /**
-   * Runs a function in a thread. Rejects with a ThreadError if the work was not done, and with an Error if the
+   * Runs a function in a thread. Rejects with a ThreadError if the work was not finished. Rejects with an Error if the
    * function threw.
    */
   run<Name extends keyof Known & string>(
@@ -123,7 +121,7 @@ export class ThreadPool<Known extends Functions> {
     return this.#atWork.of(countedFor(work)) < Math.max(1, this.#options.threads - 1)
   }
 
-  /** Counts that a piece of work does not wait any longer. */
+  /** Removes a piece of work from the counts of waiting work. */
   #taken(work: ThreadWork): ThreadWork {
     const owner = countedFor(work)
     this.#places.release(owner)
@@ -132,8 +130,8 @@ export class ThreadPool<Known extends Functions> {
   }
 
   /**
-   * Waits for the result of a piece of work, and of all pieces that the thread got ahead. Returns when the thread has
-   * no more work of the owner.
+   * Waits for the result of a piece of work, and of all pieces that the thread got in advance. Returns when the thread
+   * has no more work of this owner.
    */
   async #serve(thread: PoolThread, work: ThreadWork): Promise<void> {
     const owner = countedFor(work)
@@ -155,7 +153,7 @@ export class ThreadPool<Known extends Functions> {
 
   #send(thread: PoolThread, work: ThreadWork): SentWork {
     const done = thread.do(work)
-    done.catch(() => {}) // prevents an unhandled rejection until `#settle` awaits it
+    done.catch(() => {}) // This prevents an unhandled rejection until `#settle` awaits the promise.
     return { work, done }
   }
 
@@ -173,7 +171,7 @@ export class ThreadPool<Known extends Functions> {
   }
 }
 
-/** Returns the owner whose limits count: `ofAll`, or the owner itself if there is no `ofAll`. */
+/** Returns the owner whose limits apply to the work: `ofAll` if it is set, otherwise `owner`. */
 function countedFor({ owner, ofAll }: WorkOptions): string {
   return ofAll ?? owner
 }

@@ -3,20 +3,20 @@ import { ProofError, type ProofErrorCode } from '../../proof/error.ts'
 import { parseJsonText } from '../../proof/json/json-text.ts'
 import { cutJson, type JsonFragment } from './cut-json.ts'
 
-/** Limits on the cost of a text that a client sent. A token is a name, a value, a list or an object. */
+/** Limits of the cost of a text that a client sent. A token is a name, a value, a list or an object. */
 type JsonBounds = {
   readonly depthMax: number
   readonly tokensMax: number
   readonly tokensInPieceMax: number
 }
 
-/** `not_object`: the text is JSON, but not an object. */
+/** Why a text is refused. `not_object`: the text is JSON, but not an object. */
 export type JsonRefusal = { readonly code: ProofErrorCode | 'not_object'; readonly detail: string }
 
 /**
- * Checks a text as parseJsonText does, and returns the text in pieces. It does not return the value. Receiving the
- * value would block the calling thread for 795 ms without a pause (4 MiB of small objects). Parsing the pieces there
- * takes 466 ms, with pauses.
+ * Checks a text as parseJsonText does. Returns the text in pieces, not the parsed value. If a thread sent the value,
+ * receiving it would block the calling thread for 795 ms without a pause (4 MiB of small objects). Parsing the pieces
+ * in the calling thread takes 466 ms, with pauses.
  */
 export function readJson(given: {
   readonly bytes: Uint8Array

@@ -5,18 +5,18 @@ export type ThreadInput = { readonly name: string; readonly input: unknown }
 export type ThreadOutput = { readonly done: unknown } | { readonly threw: string }
 
 export type WorkOptions = {
-  /** A ledger, a peer of a ledger, the operator, or UNPROVEN. Owners are served round-robin. */
+  /** Owner of the work: a ledger, a peer of a ledger, the operator, or UNPROVEN. Owners are served round-robin. */
   readonly owner: string
   /**
-   * Group of owners that belong to one tenant, who can have any number of them, such as its peers. All owners of a
-   * group together have the limits of one owner.
+   * A group of owners that belong to one tenant, such as the peers of a ledger. A tenant can have any number of such
+   * owners. So all owners of a group together have the limits of one owner.
    */
   readonly ofAll?: string
-  /** Memory that the work takes while it waits. */
+  /** Memory in bytes that the work takes while it waits. */
   readonly bytes: number
-  /** Time limit, counted from when a thread begins the work. */
+  /** Maximum time in ms for the work, counted from when a thread begins it. */
   readonly msMax: number
-  /** Buffers that move to the thread. The caller cannot use them any longer. */
+  /** Buffers that are transferred to the thread. The caller cannot use them any longer. */
   readonly transfer?: readonly Transferable[]
 }
 

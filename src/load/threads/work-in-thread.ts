@@ -2,8 +2,8 @@ import { parentPort } from 'node:worker_threads'
 import type { ThreadInput, ThreadOutput } from './thread-work.ts'
 
 /**
- * Makes this thread a worker of a pool (pool.ts). The thread does one piece of work after another, and the pool may
- * end the thread at any time. A function MUST return refusals as values. An error that it throws counts as a bug.
+ * Makes this thread do the work of a pool (pool.ts), one piece after another. The pool may end the thread at any time.
+ * A function of `work` MUST return a refusal as a value. If it throws, this is treated as a bug.
  */
 export function workInThread(work: { readonly [name: string]: (input: never) => unknown }): void {
   parentPort!.on('message', ({ name, input }: ThreadInput) => {

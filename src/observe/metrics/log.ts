@@ -3,7 +3,7 @@ import { readCounter } from './readings.ts'
 
 type LogCounts = { dropped: number }
 
-/** Adds the counter of dropped log lines. Returns the callback to call for each dropped line. */
+/** Adds the counter of dropped log lines. Returns a function to call for each dropped line. */
 export function watchLog(metrics: Metrics, process: 'server' | 'worker'): () => void {
   const part: LogCounts = { dropped: 0 }
   metrics.addPart<LogCounts>('log', process, part, (parts) =>

@@ -1,7 +1,7 @@
 /**
- * Merges the metrics of several processes, in Prometheus' text format: each metric appears once, with all samples. If
- * samples have the same name and labels, only the first is used. So samples that may differ should have a label for
- * their process.
+ * Merges the metrics of several processes in Prometheus' text format. Each metric appears once in the result, with the
+ * samples of all processes. If samples have the same name and labels, only the first sample is used. So samples that
+ * may differ should have a label for their process.
  */
 export function mergeMetrics(texts: readonly string[]): string {
   const found = new Map<string, { head: string[]; samples: Map<string, string> }>()

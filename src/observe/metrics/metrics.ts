@@ -2,8 +2,8 @@ import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import { VERSION } from '../version.ts'
 
 /**
- * Metrics that are left out: reading them lists every handle of the process, and Prometheus takes gauges that end in
- * _total for counters.
+ * Default metrics of prom-client that are left out. Reading them lists every handle of the process, and Prometheus
+ * takes their gauges for counters, because the names end in _total.
  */
 const OMITTED = ['resources', 'handles', 'requests'].flatMap((what) => [
   `nodejs_active_${what}`,
@@ -11,9 +11,9 @@ const OMITTED = ['resources', 'handles', 'requests'].flatMap((what) => [
 ])
 
 /**
- * Metrics of a process for Prometheus; modules add their own to `registry`. A label MUST have few values, known in
- * advance: never an id, and nothing that a client sends. docs/operate/observe.md lists each metric, and test/observe/metrics
- * compares both.
+ * Metrics of a process for Prometheus. Modules add their own metrics to `registry`. The values of a label MUST be few
+ * and known in advance. So a label is never an id, and nothing that a client sends. docs/operate/observe.md lists each
+ * metric, and test/observe/metrics compares this list with the code.
  */
 export class Metrics {
   readonly registry = new Registry()
@@ -30,8 +30,8 @@ export class Metrics {
   }
 
   /**
-   * Adds one of several parts of the same kind, for example one of several database pools. `define` is called once
-   * for each kind. It defines the metrics, with a label for the part.
+   * Adds one of several parts of the same kind, for example one of several database pools. `define` is called once for
+   * each kind. It must define the metrics with a label for the part.
    */
   addPart<T>(kind: string, name: string, part: T, define: (parts: ReadonlyMap<string, T>) => void): void {
     let parts = this.#parts.get(kind) as Map<string, T> | undefined
@@ -44,9 +44,8 @@ export class Metrics {
   }
 
   /**
-   * Adds metrics of the process itself (CPU, memory, event-loop lag, garbage collection). They are measured only when
-   * they are read, because measuring costs something. `name`: label of the process, if several processes are read
-   * together.
+   * Adds metrics of the process itself: CPU, memory, event-loop lag and garbage collection. They are measured only when
+   * they are read, because measuring takes time. `name`: label of the process, if several processes are read together.
    */
   watchProcess(name?: string): void {
     collectDefaultMetrics({

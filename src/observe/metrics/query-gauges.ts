@@ -3,11 +3,11 @@ import type { Metrics } from './metrics.ts'
 import { type Definition, type Reading, readGauge } from './readings.ts'
 
 /**
- * Adds gauges that share one database query. The query runs when the gauges are read. If it has no result, the gauges
- * are absent.
+ * Adds gauges that share one database query. The query runs when the gauges are read. If the query has no result, the
+ * gauges are absent.
  *
- * A database that hangs delays the other metrics by at most METRICS_ANSWER_TIMEOUT_MS. While a query runs, no second
- * one is started, because each would take a connection.
+ * A database that does not answer delays the other metrics by at most METRICS_ANSWER_TIMEOUT_MS. While a query is
+ * running, no second query is started, because each query takes a connection.
  */
 export function queryGauges<T>(
   metrics: Metrics,
@@ -26,8 +26,8 @@ export function queryGauges<T>(
 }
 
 /**
- * Makes a function that runs `query`. Callers share a running query. The function returns null if the query failed or
- * took too long.
+ * Returns a function that runs `query`. Concurrent callers of the function share one query. The function returns null
+ * if the query failed or took too long.
  */
 function makeSharedQuery<T>(query: () => Promise<T>): () => Promise<T | null> {
   let running: Promise<T | null> | null = null

@@ -1,10 +1,11 @@
 import type { Metrics } from './metrics.ts'
 import { readCounter, readGauge, readingsOf } from './readings.ts'
 
-/** `hits`: lookups that needed no database query. */
+/**
+ * Numbers of look-ups in a cache. `hits`: look-ups that needed no database query. `misses`: look-ups that needed one.
+ */
 type CacheFigures = { readonly hits: number; readonly misses: number }
 
-/** Adds metrics of the server's cache of API keys. */
 export function watchKeyCache(
   metrics: Metrics,
   callers: { readonly size: number; readonly figures: CacheFigures },
@@ -33,8 +34,8 @@ export function watchKeyCache(
 type Slots = { readonly open: number; readonly refused: number }
 
 /**
- * Adds metrics of long answers; each kind has a bounded number of slots. `waits`: requests that wait for a record's
- * next step.
+ * Adds metrics of long answers. Each kind of long answer has a limited number of slots. `waits`: requests that wait for
+ * the next step of a record.
  */
 export function watchStreams(
   metrics: Metrics,

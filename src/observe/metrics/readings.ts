@@ -1,7 +1,7 @@
 import type { Metric } from 'prom-client'
 import type { Metrics } from './metrics.ts'
 
-/** `metricName`: set if the metric has several names, as a histogram does. */
+/** A value of a metric. `metricName`: set if the metric has several names, as a histogram has. */
 export type Reading = {
   readonly labels?: Readonly<Record<string, string | number>>
   readonly value: number
@@ -12,20 +12,20 @@ export type Definition = { readonly name: string; readonly help: string }
 type Read = () => number | readonly Reading[] | Promise<readonly Reading[]>
 
 /**
- * Adds a gauge. Its value is read from plain numbers elsewhere, and only when the metrics are read. Counting then
- * costs one addition; prom-client needs 0.2 µs for a counter and 0.4 µs for a histogram with labels. If `read`
+ * Adds a gauge. `read` returns its value from plain numbers when the metrics are read. So counting takes only one
+ * addition. With prom-client, counting takes 0.2 µs for a counter and 0.4 µs for a histogram with labels. If `read`
  * returns [], the metric is absent.
  */
 export function readGauge(metrics: Metrics, definition: Definition, read: Read): void {
   register(metrics, 'gauge', definition, read)
 }
 
-/** Adds a counter like `readGauge`. The value that `read` returns MUST NOT fall while the process runs. */
+/** Adds a counter, as `readGauge` adds a gauge. The value that `read` returns MUST NOT fall while the process runs. */
 export function readCounter(metrics: Metrics, definition: Definition, read: Read): void {
   register(metrics, 'counter', definition, read)
 }
 
-/** Adds a histogram; see Durations. */
+/** Adds a histogram (see Durations). */
 export function readHistogram(
   metrics: Metrics,
   definition: Definition,
@@ -40,13 +40,13 @@ function register(metrics: Metrics, type: string, { name, help }: Definition, re
     const values = typeof found === 'number' ? [{ labels: {}, value: found }] : found
     return { name, help, type, values, aggregator: 'sum' }
   }
-  // A cast is enough, because a registry needs only these members.
+  // The cast is safe, because a registry uses only these members of a metric.
   metrics.registry.registerMetric({ name, help, type, get, reset() {} } as unknown as Metric)
 }
 
 /**
- * Counts by one label whose values are known in advance. All values exist from the start with 0, so that rate() sees
- * the first count.
+ * Counts events by one label whose values are known in advance. All values exist with count 0 from the start, so that
+ * rate() includes the first event.
  */
 export class Tally<Value extends string> {
   readonly #counts: Record<string, number>
@@ -64,7 +64,7 @@ export class Tally<Value extends string> {
   }
 }
 
-/** Returns readings of one number for several parts. The label names the part. */
+/** Returns one reading for each member of `figures`. The name of the member becomes the value of the label. */
 export function readingsOf(label: string, figures: Readonly<Record<string, number>>): Reading[] {
   return Object.entries(figures).map(([name, value]) => ({ labels: { [label]: name }, value }))
 }

@@ -7,8 +7,8 @@ import { readCounter, readingsOf } from './readings.ts'
 type TraceCounts = { sent: number; readonly lost: Record<LossReason, number> }
 
 /**
- * Makes an observer that counts spans. It logs losses only from time to time, because without a collector thousands
- * of spans are lost per second.
+ * Makes an observer that counts spans. Lost spans are logged only from time to time, because thousands of spans are
+ * lost per second if there is no collector.
  */
 export function makeTraceObserver(
   metrics: Metrics,
@@ -34,7 +34,7 @@ export function makeTraceObserver(
   }
 }
 
-/** Defines the metrics once for all parts. If server and worker run in one process, each is a part. */
+/** Defines the metrics once for all parts. If a server and a worker run in one process, each of them is a part. */
 function define(metrics: Metrics, parts: ReadonlyMap<string, TraceCounts>): void {
   readCounter(
     metrics,

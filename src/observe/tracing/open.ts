@@ -4,8 +4,8 @@ import type { TraceObserver } from './span-sender.ts'
 import type { Tracing } from './tracing.ts'
 
 /**
- * Opens tracing. Returns null if tracing is off; OpenTelemetry is not loaded then. `process`: default for the
- * service's name.
+ * Opens tracing. Returns null, without loading OpenTelemetry, if tracing is off. `process`: name of the service if the
+ * options set no name.
  */
 export async function openTracing(
   options: TracingOptions | null,
@@ -18,8 +18,8 @@ export async function openTracing(
 }
 
 /**
- * Logs variables that are ignored. It does not fail, because they are usually set for all programs of a cluster and
- * not only for this one.
+ * Logs the variables that are ignored. Does not throw, because these variables are usually set for all programs of a
+ * cluster and not only for this one.
  */
 export function warnOfIgnored(ignored: readonly Ignored[], log: Pick<Logger, 'warn'>): void {
   for (const each of ignored)

@@ -9,9 +9,9 @@ export type TracingOptions = {
   readonly headers: Pairs
   readonly timeoutMs: number
   readonly compression: 'none' | 'gzip'
-  /** Certificates and key, in PEM. */
+  /** Certificates and private key, in PEM. */
   readonly tls: { readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer }
-  /** null: each process uses its own name. */
+  /** Name of the service. null if each process uses its own name. */
   readonly serviceName: string | null
   readonly resource: Pairs
   readonly sampler: { readonly name: SamplerName; readonly ratio: number }
@@ -30,7 +30,7 @@ const SAMPLERS = [
 
 const url = z.url({ protocol: /^https?$/, error: 'must be an address that begins with http:// or https://' })
 
-/** `key=value,key=value`; each key and value is percent-encoded. */
+/** Schema of `key=value,key=value`. Each key and value is percent-encoded. */
 const pairs = z.string().transform((text, context) => orIssue(context, () => parsePairs(text)))
 
 const headers = pairs.refine(
@@ -64,12 +64,12 @@ function choice<const T extends readonly string[]>(values: T) {
 }
 
 const compression = choice(['none', 'gzip'])
-/** The collector may support other protocols; this server does not. */
+/** The collector may support other protocols, but this server supports only this one. */
 const protocol = choice(['http/protobuf'])
 
 /**
- * The endpoint for traces takes precedence over the endpoint for all signals (OpenTelemetry Protocol Exporter,
- * "Endpoint URLs for OTLP/HTTP").
+ * If the endpoint for traces and the endpoint for all signals are both set, the endpoint for traces is used
+ * (OpenTelemetry Protocol Exporter, "Endpoint URLs for OTLP/HTTP").
  */
 const environment = z.object({
   OTEL_EXPORTER_OTLP_ENDPOINT: url.optional(),
@@ -109,10 +109,10 @@ const switches = z.object({
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** A variable whose value is ignored, and the reason. The value is left out, because it may be a secret. */
+/** A variable that is ignored, and why. The value of the variable is left out, because it may be a secret. */
 export type Ignored = { readonly variable: string; readonly why: string }
 type Parsed = {
-  /** null: tracing is off. */
+  /** Options of tracing. null if tracing is off. */
   readonly options: TracingOptions | null
   readonly ignored: readonly Ignored[]
 }
@@ -120,7 +120,7 @@ type Parsed = {
 /**
  * Parses OpenTelemetry's standard variables. They are often set for all programs of a cluster, so a malformed or
  * unknown value is ignored, as the specification requires ("Environment Variable Specification": enum, numeric,
- * boolean). Without an endpoint the other variables are not parsed. Never throws.
+ * boolean). If no endpoint is set, the other variables are not parsed. Never throws.
  */
 export function parseTracing(env: Environment): Parsed {
   if (!env['OTEL_EXPORTER_OTLP_ENDPOINT'] && !env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']) return OFF
@@ -143,7 +143,7 @@ export function parseTracing(env: Environment): Parsed {
 
 const OFF: Parsed = { options: null, ignored: [] }
 
-/** Parses the environment. Variables that the schema refuses are left out. */
+/** Parses the environment. Leaves out variables that the schema refuses. */
 function parseKnown<T extends z.ZodObject>(schema: T, env: Environment) {
   const why = new Map<string, string>()
   for (const { path, message } of schema.safeParse(env).error?.issues ?? [])
@@ -183,7 +183,7 @@ function tlsOf(values: Values): TracingOptions['tls'] {
   return { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) }
 }
 
-/** Reads certificates and key. It checks that they fit together, because otherwise the first connection would throw. */
+/** Reads the certificates and the key. Checks that they fit together. Otherwise the first connection would throw. */
 function parseTls(values: Values): { options: TracingOptions['tls']; ignored: readonly Ignored[] } {
   const options = tlsOf(values)
   try {

@@ -1,9 +1,9 @@
 export type Pairs = Readonly<Record<string, string>>
 
 /**
- * Parses `key=value,key=value`, OpenTelemetry's form of headers and resources. Keys and values are percent-encoded,
- * and spaces around them are ignored (W3C Baggage, without properties). An error contains the member's position but
- * not its text, which may be a secret.
+ * Parses `key=value,key=value`, OpenTelemetry's form of headers and resources. Keys and values are percent-encoded, and
+ * spaces around them are ignored (W3C Baggage, without properties). An error contains the position of the faulty pair
+ * but not its text, because the text may be a secret.
  */
 export function parsePairs(text: string): Pairs {
   const found: Record<string, string> = Object.create(null)

@@ -20,7 +20,7 @@ import type { TracingOptions } from './options.ts'
  * Why spans were lost.
  *
  * - `queue_full`: spans were made faster than the collector accepted them.
- * - `not_taken`: the collector did not accept them.
+ * - `not_taken`: the collector did not accept the spans.
  * - `closed`: the process had to end.
  */
 export type LossReason = 'queue_full' | 'not_taken' | 'closed'
@@ -39,8 +39,8 @@ const FAILED = 1
 const SAMPLED = 1
 
 /**
- * Sends ended spans, one request at a time. In memory are at most TRACE_SPANS_WAITING_MAX spans, including those
- * under way, whatever the collector does. Each span is counted once, as sent or lost.
+ * Sends ended spans, one request at a time. At most TRACE_SPANS_WAITING_MAX spans are in memory, including spans that
+ * are being sent, whatever the collector does. Each span is counted once, as sent or as lost.
  */
 export class SpanSender {
   readonly processor: SpanProcessor
@@ -52,7 +52,7 @@ export class SpanSender {
 
   constructor(options: TracingOptions, observer: TraceObserver) {
     this.#observer = observer
-    // Uses an agent of its own, because the exporter never closes its connections.
+    // The sender has an agent of its own, because the exporter never closes its connections.
     this.#agent = options.url.startsWith('https:')
       ? new HttpsAgent({ keepAlive: true, ...options.tls })
       : new HttpAgent({ keepAlive: true })
@@ -63,7 +63,7 @@ export class SpanSender {
           headers: { ...options.headers },
           timeoutMillis: options.timeoutMs,
           compression: options.compression as never,
-          // High enough for close, when all waiting spans are sent at once.
+          // The limit is high enough for `close`, which sends all waiting spans at once.
           concurrencyLimit: 1 + Math.ceil(TRACE_SPANS_WAITING_MAX / TRACE_SPANS_PER_EXPORT),
           httpAgentOptions: () => this.#agent,
         }),
@@ -76,7 +76,7 @@ export class SpanSender {
       maxQueueSize: TRACE_SPANS_WAITING_MAX,
       maxExportBatchSize: TRACE_SPANS_PER_EXPORT,
       scheduledDelayMillis: TRACE_EXPORT_EVERY_MS,
-      // Longer than the timeout below, so that the timeout below applies first.
+      // This is longer than the timeout in `#export`, so that the timeout in `#export` applies first.
       exportTimeoutMillis: options.timeoutMs * 2,
     })
     this.processor = {
@@ -119,19 +119,20 @@ export class SpanSender {
       this.#settle(spans.length, result)
       done(result)
     }
-    // A timeout for the whole request. The exporter's own timeout only ends a silence, so a collector that sends a
-    // byte from time to time would block the other requests for ever.
+    // This timeout is for the whole request. The exporter's own timeout only applies while the collector sends nothing.
+    // So a collector that sends a byte from time to time would block the other requests for ever.
     const timer = setTimeout(() => {
       settle({ code: FAILED, error: new Error('the collector took too long') })
-      // Ends the request. Otherwise it would never end, and the exporter allows only concurrencyLimit requests at a
-      // time.
+      // This ends the request. Otherwise the request would never end, and the exporter allows only `concurrencyLimit`
+      // requests at a time.
       this.#agent.destroy()
     }, timeoutMs)
     exporter.export(spans, settle)
   }
 
   #settle(spans: number, { code, error }: Result): void {
-    // `close` has counted these spans as lost, so they are not counted again. They may have arrived nevertheless.
+    // `close` has already counted these spans as lost, so they are not counted again. They may have arrived
+    // nevertheless.
     if (this.#waiting === 0) return
     this.#waiting -= spans
     if (code === SUCCESS) this.#observer.sent(spans)
@@ -140,8 +141,8 @@ export class SpanSender {
 }
 
 /**
- * Runs `make` with an empty environment. Otherwise the library would read the environment itself, and send headers
- * that options.ts refused.
+ * Runs `make` with an empty environment. Otherwise OpenTelemetry would read the environment itself, and send headers
+ * that options.ts has refused.
  */
 function withoutEnvironment<T>(make: () => T): T {
   const { env } = process

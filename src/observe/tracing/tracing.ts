@@ -28,12 +28,12 @@ import { SpanSender, type TraceObserver } from './span-sender.ts'
 
 type SpanOptions = {
   readonly kind: keyof typeof KINDS
-  /** null: the span begins a trace. */
+  /** The caller's span. null if the new span begins a trace. */
   readonly parent: SpanContext | null
-  /** MUST NOT contain a secret, or any part of a payload. */
+  /** Attributes of the span. They MUST NOT contain a secret or any part of a payload. */
   readonly attributes?: Attributes
   readonly links?: readonly SpanContext[]
-  /** Start time on the clock of performance.now(); default: now. */
+  /** Start time of the span, as performance.now(). Default: now. */
   readonly startedAt?: number
 }
 
@@ -45,11 +45,11 @@ const KINDS = {
 } as const
 
 /**
- * Creates a process's spans and sends them to a collector. Loads OpenTelemetry: import it only if tracing is on
- * (open.ts). Only `close` waits for the collector, for at most TRACE_CLOSE_MS_MAX.
+ * Makes the spans of a process and sends them to a collector. This module loads OpenTelemetry, so import it only if
+ * tracing is on (open.ts). Only `close` waits for the collector, for at most TRACE_CLOSE_MS_MAX.
  *
- * AsyncLocalStorage passes the current span from a request's handler to the appender, and from a batch of jobs to
- * each job's work. Elsewhere spans are passed explicitly: no library is patched.
+ * AsyncLocalStorage passes the current span from the handler of a request to the appender, and from a batch of jobs to
+ * the work of each job. Elsewhere spans are passed as arguments. No library is patched.
  */
 export class Tracing {
   readonly #sender: SpanSender
@@ -89,8 +89,8 @@ export class Tracing {
   }
 
   /**
-   * Starts a span for work that serves several sampled spans. The span is always recorded, because a reader of one of
-   * those spans wants to see it.
+   * Starts a span for work that serves several sampled spans. The span is always recorded, because readers of those
+   * spans need it.
    */
   startFor(sampled: readonly SpanContext[], name: string, options: Omit<SpanOptions, 'links'>): Span {
     return start(this.#always, name, { ...options, links: sampled.slice(0, TRACE_LINKS_MAX) })
@@ -113,12 +113,12 @@ export class Tracing {
     return this.#current.getStore() ?? null
   }
 
-  /** Runs `run` with `span` as the current span, including what `run` awaits. */
+  /** Calls `run` with `span` as the current span. The span stays current in everything that `run` awaits. */
   with<T>(span: Span, run: () => T): T {
     return this.#current.run(span, run)
   }
 
-  /** Sends ended spans, for at most TRACE_CLOSE_MS_MAX. */
+  /** Sends the spans that have ended. Waits at most TRACE_CLOSE_MS_MAX. */
   close(): Promise<void> {
     return this.#sender.close()
   }

@@ -2,17 +2,21 @@ import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { type Address, isIn, isPublicAddress, type Range } from './public-addresses.ts'
 
-/** Ranges that the operator allows besides public addresses: TALLYSTICK_OUTBOUND_ALLOW. */
+/** Ranges of addresses that the operator allows in addition to public addresses (TALLYSTICK_OUTBOUND_ALLOW). */
 export type Allowances = readonly Range[]
 
 /**
+ * Class of an address.
+ *
  * - `public`: globally routable unicast.
- * - `allowed`: an allowance contains the address, whether it is public or not.
+ * - `allowed`: an allowance contains the address, whether the address is public or not.
  * - `refused`: the address is neither public nor allowed.
  */
 type AddressClass = 'public' | 'allowed' | 'refused'
 
-/** Parses addresses and ranges in CIDR notation, separated by commas. Throws an Error that names the first bad one. */
+/**
+ * Parses addresses and ranges in CIDR notation, separated by commas. Throws an Error that names the first invalid one.
+ */
 export function parseAllowances(text: string): Allowances {
   return text
     .split(',')
@@ -30,7 +34,8 @@ function parseAllowance(item: string): Range {
   if (bits > bitsMax) throw new Error(`${item}: the prefix has at most ${bitsMax} bits`)
   if (findAddress(ip)?.kind() !== address.kind()) throw new Error(`${item}: write it as IPv4`)
   const network = networkOf(address, bits)
-  // Ambiguous, so refused: 10.1.2.3/8 can mean one address or all 16 million of 10.0.0.0/8.
+  // Such a range is refused, because it is ambiguous: 10.1.2.3/8 can mean one address, or all 16 million addresses of
+  // 10.0.0.0/8.
   if (network.toNormalizedString() !== address.toNormalizedString()) {
     throw new Error(`${item} is inside a range: write ${network.toString()}/${bits} or one address`)
   }
@@ -42,7 +47,7 @@ function networkOf(address: Address, prefixBits: number): Address {
   return kind.networkAddressFromCIDR(`${address.toNormalizedString()}/${prefixBits}`)
 }
 
-/** Classifies an IP address as resolvers and sockets write it. Any other text is `refused`. */
+/** Classifies an IP address in the form in which resolvers and sockets write it. Any other text is `refused`. */
 export function classifyAddress(ip: string, allowances: Allowances): AddressClass {
   const address = findAddress(ip)
   if (address === null) return 'refused'
@@ -51,8 +56,8 @@ export function classifyAddress(ip: string, allowances: Allowances): AddressClas
 }
 
 /**
- * Returns true if the address is not public. Such an address is reached only by an allowance, and its answers are not
- * shown to the tenant.
+ * Returns true if the address is not public. Such an address can be reached only through an allowance, and its answers
+ * are not shown to the tenant.
  */
 export function isPrivateAddress(ip: string): boolean {
   const address = findAddress(ip)
@@ -60,8 +65,8 @@ export function isPrivateAddress(ip: string): boolean {
 }
 
 /**
- * Parses an address; IPv4-mapped IPv6 becomes IPv4. Returns null for an address with a zone: it is link-local, so
- * never public.
+ * Parses an address. An IPv4-mapped IPv6 address becomes an IPv4 address. Returns null for an address with a zone,
+ * because such an address is link-local and never public.
  */
 function findAddress(ip: string): Address | null {
   if (isIP(ip) === 0 || ip.includes('%')) return null
@@ -69,7 +74,10 @@ function findAddress(ip: string): Address | null {
   return address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() ? address.toIPv4Address() : address
 }
 
-/** Parses IPv6 by `new URL`, because ipaddr.js misreads ::8.8.8.8: as ::ffff:8.8.8.8 instead of ::808:808. */
+/**
+ * Parses an IPv6 address with `new URL`, because ipaddr.js parses ::8.8.8.8 wrongly: as ::ffff:8.8.8.8 instead of
+ * ::808:808.
+ */
 function parseAddress(ip: string): Address {
   return ipaddr.parse(isIP(ip) === 4 ? ip : new URL(`http://[${ip}]`).hostname.slice(1, -1))
 }

@@ -3,8 +3,8 @@ import { type Allowances, classifyAddress } from './allowances.ts'
 import { OUTBOUND_URL_CHARS_MAX } from './limits.ts'
 
 /**
- * The only permitted ports below 1024. The others belong to other protocols, whose servers might obey the text that
- * we post.
+ * The only permitted ports below 1024. The other ports belong to other protocols. Their servers might interpret a
+ * posted text as commands.
  */
 const PORTS_BELOW_1024: readonly number[] = [80, 443]
 
@@ -12,20 +12,22 @@ export type UrlRefusal = 'malformed' | 'scheme' | 'userinfo' | 'fragment' | 'por
 
 export type Target = {
   readonly url: URL
-  /** True for plain HTTP and for a port of another protocol: the name must then resolve to an allowed address. */
+  /**
+   * True if the URL is plain HTTP or has a port of another protocol. The name must then resolve to an allowed address.
+   */
   readonly allowedOnly: boolean
 }
 
-/** `detail`: a sentence that says what to do, for the caller that sent the URL. */
+/** Result of a check. `detail`: a sentence that says what to do, for the client that sent the URL. */
 type CheckedUrl =
   | ({ readonly ok: true } & Target)
   | { readonly ok: false; readonly reason: UrlRefusal; readonly detail: string }
 
 /**
- * Checks a URL without the network. A name can still resolve to an address that is refused.
+ * Checks a URL without using the network. A name that passes may still resolve to a refused address.
  *
- * Call it at registration and again before each request, because allowances change. `new URL` has already normalised
- * every spelling of an IP address (0x7f.1, 2130706433, [::ffff:7f00:1]).
+ * Must be called at registration and again before each request, because allowances change. `new URL` has already
+ * normalised every spelling of an IP address (0x7f.1, 2130706433, [::ffff:7f00:1]).
  */
 export function checkOutboundUrl(text: string, allowances: Allowances): CheckedUrl {
   if (text.length > OUTBOUND_URL_CHARS_MAX) {
@@ -70,8 +72,8 @@ function checkHost(url: URL, allowances: Allowances): CheckedUrl {
 const OPERATOR_CAN_ALLOW = 'the operator can allow it with TALLYSTICK_OUTBOUND_ALLOW'
 
 /**
- * Classifies a name without DNS. Only `localhost` names can be classified like this: they always mean this machine
- * (RFC 6761).
+ * Classifies a name without DNS. Only `localhost` names can be classified without DNS, because they always mean this
+ * machine (RFC 6761).
  */
 function classifyName(name: string, allowances: Allowances): 'unknown' | 'allowed' | 'refused' {
   if (!/(^|\.)localhost\.?$/.test(name)) return 'unknown'
@@ -80,7 +82,7 @@ function classifyName(name: string, allowances: Allowances): 'unknown' | 'allowe
     : 'refused'
 }
 
-/** Returns the IP address in the host of a URL, or null for a name. */
+/** Returns the IP address in the host of a URL, or null if the host is a name. */
 export function ipOf(hostname: string): string | null {
   const ip = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
   return isIP(ip) === 0 ? null : ip

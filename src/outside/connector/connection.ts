@@ -8,10 +8,12 @@ import { OUTBOUND_HEADER_BYTES_MAX } from './limits.ts'
 /**
  * One connection to one origin, for one exchange at a time.
  *
- * Wraps an undici `Client`: it dials on first use, and closes a socket that was idle for too long or on which the
- * peer sends unrequested bytes. An undici `Agent` hides which socket carries an exchange. We need the socket to know
- * whether the peer is on a private network and whether the exchange is the first one on it, and to cut it when the
- * caller aborts.
+ * Wraps an undici `Client`. The client connects when it is first used. It closes a socket that was idle for too long,
+ * or on which the peer sends bytes that nobody requested.
+ *
+ * An undici `Agent` is not used, because it hides which socket carries an exchange. We need the socket to know whether
+ * the peer is on a private network, and whether the exchange is the first on this socket. We also need it to close the
+ * socket when the caller aborts.
  */
 export class Connection {
   readonly origin: string
@@ -33,18 +35,18 @@ export class Connection {
       maxHeaderSize: OUTBOUND_HEADER_BYTES_MAX,
       keepAliveTimeout: idleMsMax,
       keepAliveMaxTimeout: idleMsMax,
-      // No timeouts of undici, because the connector has one deadline for the whole exchange.
+      // The timeouts of undici are off, because the connector has one deadline for the whole exchange.
       headersTimeout: 0,
       bodyTimeout: 0,
     })
   }
 
-  /** True if the peer's address is not public, so that only an allowance has opened it. */
+  /** True if the peer's address is not public. Such an address was reached through an allowance. */
   get isPrivate(): boolean {
     return isPrivateAddress(this.#socket?.remoteAddress ?? '')
   }
 
-  /** True once any byte of the newest exchange's answer has come. */
+  /** True once any byte of the answer of the newest exchange has arrived. */
   get hasAnswerBegun(): boolean {
     return this.#filter.hasAnswerBegun
   }
@@ -58,10 +60,10 @@ export class Connection {
     this.#client.dispatch(options, handler)
   }
 
-  /** Cuts the connection at once, also while it is being dialled. The handler of a running exchange gets an error. */
+  /** Closes the connection at once, even while it is being opened. The handler of a running exchange gets an error. */
   destroy(): void {
-    // Not awaited, because the promise settles only when the socket has closed. The socket is destroyed separately,
-    // because undici does not know a socket that is still being dialled.
+    // The promise is not awaited, because it settles only when the socket has closed. The socket is destroyed
+    // separately, because undici does not know a socket that is still being opened.
     void this.#client.destroy()
     this.#socket?.destroy()
   }

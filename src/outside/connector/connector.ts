@@ -15,22 +15,22 @@ export type OutboundRequest = {
   readonly signal: AbortSignal
   /** Maximum size in bytes of the answer's body that the caller reads. Absent: an excerpt is enough. */
   readonly answerBytesMax?: number
-  /** Called before each chunk of a body is stored. Returns false if no memory is left; the request is then aborted. */
+  /** Called before each chunk of a body is stored. Returns false if no memory is left. The request is then aborted. */
   readonly takeMemory?: (bytes: number) => boolean
 }
 
 /**
  * Sends requests to addresses that a tenant or a peer has named. No other code may send such requests.
  *
- * Assume that the address and its host are hostile: they try to reach what only we can reach, to use up our
+ * Assume that the address and its host are hostile. They try to reach what only this server can reach, to use up its
  * resources, or to read internal data from an answer.
  *
- * There is no queue: a caller MUST bound its posts under way, in total and for each tenant. A post that hangs takes a
- * socket and 27 KiB (100 KiB with TLS) until its deadline.
+ * There is no queue. A caller MUST limit the number of its unfinished posts, in total and for each tenant. A post that
+ * hangs takes a socket and 27 KiB (100 KiB with TLS) until its deadline.
  *
- * A post on an open connection costs 42 µs of CPU (loopback, 1 kB, 32 at a time). With an agent of `node:http` it
- * costs 108 µs. A post that has to connect first costs 420 µs. After one call to each of 100,000 origins, only the
- * idle connections remain in memory.
+ * A post on an open connection takes 42 µs of CPU (loopback, 1 kB, 32 at a time). With an agent of `node:http` it takes
+ * 108 µs. A post that has to connect first takes 420 µs. After one call to each of 100,000 origins, only the idle
+ * connections remain in memory.
  */
 export class Connector {
   readonly #allowances: Allowances
@@ -49,7 +49,7 @@ export class Connector {
   }: {
     readonly allowances: Allowances
     readonly resolveName?: ResolveName
-    /** The clock with which the Date headers of answers are compared. */
+    /** The clock with which the Date header of an answer is compared. */
     readonly now?: () => number
     readonly idleMsMax?: number
   }) {
@@ -60,11 +60,12 @@ export class Connector {
   }
 
   /**
-   * Sends a request and returns any answer that has a status. Throws an OutboundError if there is none.
+   * Sends a request. Returns the answer if it has a status, whichever status it is. Throws an OutboundError if there is
+   * no such answer.
    *
-   * After `timeout`, `reset`, `aborted` or `malformed_answer` the peer may have done what the request asks. The
-   * request may be sent twice: if a reused connection ends before any byte of an answer, the peer most likely closed
-   * it while it was idle.
+   * After the errors `timeout`, `reset`, `aborted` and `malformed_answer`, the peer may have done what the request asks
+   * for. If a reused connection ends before any byte of an answer, the request is sent again on a new connection,
+   * because the peer has most likely closed the idle connection.
    */
   async post(request: OutboundRequest): Promise<OutboundAnswer> {
     const target = checkOutboundUrl(request.url, this.#allowances)
@@ -83,12 +84,12 @@ export class Connector {
     return await this.#exchange(this.#connect(target), target, request, startedAtMs).run()
   }
 
-  /** Counts open connections: idle ones, and ones with a post under way. */
+  /** Numbers of open connections. `idle`: without a post. `used`: with an unfinished post. */
   get connections(): { readonly idle: number; readonly used: number } {
     return { idle: this.#idle.size, used: this.#open.size - this.#idle.size }
   }
 
-  /** Cuts all connections. Posts under way fail with `aborted`, and so do later ones. */
+  /** Closes all connections. Unfinished posts and all later posts fail with `aborted`. */
   close(): void {
     this.#closed = true
     for (const connection of this.#open) this.#destroy(connection)
@@ -129,8 +130,8 @@ export class Connector {
     )
     this.#open.add(connection)
     connection.onClosed(() => {
-      // Only idle connections are removed here. Any other has an exchange under way, which gets the error and
-      // releases it.
+      // Only an idle connection is removed here. On any other connection an exchange is running. The exchange gets the
+      // error and releases the connection.
       if (this.#idle.remove(connection)) this.#destroy(connection)
     })
     return connection

@@ -3,17 +3,19 @@ import { OUTBOUND_HEADER_BYTES_MAX, OUTBOUND_INTERIM_ANSWERS_MAX } from './limit
 
 const HEAD_END = Buffer.from('\r\n\r\n')
 const STATUS_START = 'HTTP/1.1 1'
-/** Interim statuses 100 to 199 without 101: after 101 the connection speaks another protocol. */
+/** Matches interim statuses: 100 to 199 without 101. After 101 the connection speaks another protocol. */
 const INTERIM = /^HTTP\/1\.1 1(?:\d?|(?!01)\d\d[ \r]?)$/
 const CONTINUE = 'HTTP/1.1 100'
 
 /**
- * Removes `100 Continue` heads that a socket delivers in front of the final answer.
+ * Removes `100 Continue` heads that arrive before the final answer.
  *
- * A client MUST be able to parse an interim answer that it did not ask for (RFC 9110 §15.2), but undici fails the
- * exchange on `100 Continue`. Only the exact form is removed, and only before the head of the final answer. All other
- * bytes of a peer reach undici's parser unchanged. undici reads by `socket.read()`;
- * test/outside/connector/answers.test.ts fails if that changes.
+ * A client MUST be able to parse an interim answer that it did not request (RFC 9110 §15.2), but in undici the exchange
+ * fails on `100 Continue`. Only heads of the exact form are removed, and only before the head of the final answer. All
+ * other bytes of a peer reach undici's parser unchanged.
+ *
+ * The filter replaces `socket.read()`, because undici reads with this method. If undici changes this,
+ * test/outside/connector/answers.test.ts fails.
  */
 export class ContinueFilter {
   #isBeforeAnswer = false
@@ -21,7 +23,7 @@ export class ContinueFilter {
   #taken = 0
   #partial: Buffer | null = null
 
-  /** Call before each request on the connection. */
+  /** Must be called before each request on the connection. */
   begin(): void {
     this.#isBeforeAnswer = true
     this.#hasAnswerBegun = false
@@ -29,7 +31,7 @@ export class ContinueFilter {
     this.#partial = null
   }
 
-  /** True once any byte has come since `begin`. */
+  /** True once any byte has arrived since `begin` was called. */
   get hasAnswerBegun(): boolean {
     return this.#hasAnswerBegun
   }
@@ -47,7 +49,7 @@ export class ContinueFilter {
     }
   }
 
-  /** Returns the bytes that the parser reads now. An incomplete head is stored for the next call. */
+  /** Returns the bytes that undici's parser may read now. An incomplete head is stored until the next call. */
   #take(unread: Buffer): Buffer {
     this.#partial = null
     const passed: Buffer[] = []
@@ -73,8 +75,8 @@ export class ContinueFilter {
    * Returns the length of the interim head at the start of `bytes`.
    *
    * - `open`: the head is incomplete.
-   * - `none`: the bytes do not start with an interim head, or the peer has sent too many of them, or the head is too
-   *   long.
+   * - `none`: the bytes do not start with an interim head, the head is too long, or the peer has sent too many interim
+   *   heads.
    */
   #endOfInterim(bytes: Buffer): number | 'open' | 'none' {
     if (this.#taken >= OUTBOUND_INTERIM_ANSWERS_MAX || !isInterim(startOf(bytes))) return 'none'
@@ -88,7 +90,7 @@ function startOf(bytes: Buffer): string {
   return bytes.toString('latin1', 0, CONTINUE.length + 1)
 }
 
-/** Returns true for the start of an interim head, complete or not. */
+/** Returns true if the text is an interim head or the beginning of one. */
 function isInterim(start: string): boolean {
   return STATUS_START.startsWith(start) || INTERIM.test(start)
 }

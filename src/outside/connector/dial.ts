@@ -17,11 +17,11 @@ export type Dialling = {
 type Dialled = (error: OutboundError | null, socket: Socket | null) => void
 
 /**
- * Opens a connection to an address that is public or allowed. `done` is called once, unless the returned socket is
+ * Opens a connection to an address that is public or allowed. Calls `done` once, unless the returned socket is
  * destroyed earlier.
  *
- * The peer decides what its name resolves to, and can answer differently each time. The addresses are therefore
- * judged in the connection's own DNS lookup, because a second lookup could return other addresses.
+ * The peer decides what its name resolves to, and its DNS server may return other addresses each time. So the addresses
+ * are checked in the DNS lookup of the connection itself, because a second lookup could return other addresses.
  */
 export function dial(dialling: Dialling, done: Dialled): Socket {
   const { url, allowances, allowedOnly } = dialling
@@ -34,8 +34,8 @@ export function dial(dialling: Dialling, done: Dialled): Socket {
   const fail = (error: Error) => done(explain(error, connected), null)
   socket.once('connect', () => {
     connected = true
-    // No lookup runs for a literal address, which checkOutboundUrl has judged. So the address that was reached is
-    // judged here again.
+    // If the URL contains an IP address, no lookup runs, and only checkOutboundUrl has checked the address. So the
+    // address that was reached is checked here again.
     const refusal = addressRefusalOf([socket.remoteAddress ?? ''], allowances, allowedOnly)
     if (refusal !== null) socket.destroy(refusal)
   })
@@ -56,28 +56,29 @@ function open(url: URL, lookup: LookupFunction): Socket {
     host: ip ?? url.hostname,
     port: portOf(url),
     lookup,
-    // Tries several addresses. Otherwise one unresponsive address would use up the time for the others.
+    // Several addresses are tried. Otherwise one unresponsive address would use up the time for all others.
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: OUTBOUND_ADDRESS_ATTEMPT_MS,
     noDelay: true,
   }
   if (url.protocol === 'http:') return netConnect(target)
-  // An IP address is never a server name (RFC 6066), so none is sent. The certificate is then checked against `host`.
+  // An IP address is never a server name (RFC 6066), so no server name is sent. The certificate is then checked against
+  // `host`.
   const servername = ip === null ? { servername: url.hostname.replace(/\.$/, '') } : {}
   return tlsConnect({ ...target, ...servername, ALPNProtocols: ['http/1.1'] })
 }
 
 function makeJudgedLookup({ allowances, allowedOnly, resolveName }: Dialling): LookupFunction {
   return (name, _options, callback) => {
-    // A local name that does not exist fails like a refused one. Otherwise tenants could probe which names exist in
-    // our network.
+    // If a local name does not exist, the error is the same as for a refused name. Otherwise tenants could find out
+    // which names exist in our network.
     const isLocal = isLocalName(name)
     if (isLocal && allowances.length === 0) return callback(new OutboundError('address_refused'), [])
     resolveName(name).then(
       (addresses) => {
         const ips = addresses.map(({ address }) => address)
         const permitted = addresses.filter(({ address }) => isPermitted(address, allowances, allowedOnly))
-        // With autoSelectFamily Node requests all addresses, and the callback takes a list.
+        // With autoSelectFamily, Node requests all addresses, and the callback takes a list.
         callback(addressRefusalOf(ips, allowances, allowedOnly), spread(permitted))
       },
       () => callback(new OutboundError(isLocal ? 'address_refused' : 'dns_failed'), []),
@@ -85,7 +86,9 @@ function makeJudgedLookup({ allowances, allowedOnly, resolveName }: Dialling): L
   }
 }
 
-/** Alternates the address families (RFC 8305), starting with the family of the resolver's first address. */
+/**
+ * Sorts addresses so that IPv6 and IPv4 alternate (RFC 8305). Starts with the family of the resolver's first address.
+ */
 function spread(addresses: readonly LookupAddress[]): LookupAddress[] {
   const first = addresses.filter(({ family }) => family === addresses[0]?.family)
   const others = addresses.filter(({ family }) => family !== addresses[0]?.family)
@@ -100,7 +103,7 @@ function isPermitted(ip: string, allowances: Allowances, allowedOnly: boolean): 
   return standing === 'allowed' || (standing === 'public' && !allowedOnly)
 }
 
-/** Returns the error if no address is permitted; null if at least one is. */
+/** Returns an error if no address is permitted, or null if at least one address is permitted. */
 function addressRefusalOf(
   ips: readonly string[],
   allowances: Allowances,
@@ -111,7 +114,7 @@ function addressRefusalOf(
   return new OutboundError(reachable ? 'insecure' : 'address_refused')
 }
 
-/** Maps a failure before the connection was open, or with TLS before it was secure. */
+/** Converts a failure that occurred before the connection was open or, with TLS, before it was secure. */
 function explain(error: Error & { code?: string }, connected: boolean): OutboundError {
   if (error instanceof OutboundError) return error
   if (connected) return tlsFailed(error.code)

@@ -1,8 +1,8 @@
 import { type TlsReason, tlsReasonOf } from './tls-reasons.ts'
 
-/** Why a request has no answer. If all of the request was sent, the peer may have acted on it. */
+/** Why a request has no answer. If the whole request was sent, the peer may have acted on it. */
 export type OutboundErrorCode =
-  /** checkOutboundUrl refuses the URL, so nothing is ever delivered to it. */
+  /** checkOutboundUrl refuses the URL, so nothing can ever be delivered to it. */
   | 'url_refused'
   /** No resolved address is public or allowed, or a local name does not resolve. */
   | 'address_refused'
@@ -34,15 +34,15 @@ const SENTENCES: Readonly<Record<OutboundErrorCode, string>> = {
 export const OUTBOUND_ERROR_CODES = Object.keys(SENTENCES) as readonly OutboundErrorCode[]
 
 /**
- * The error of a request without an answer. Tenants read its message.
+ * Thrown for a request without an answer. Tenants read its message.
  *
- * The message MUST NOT contain an address or bytes of the peer, because they would reveal the network behind us. So
- * the message is made from the code, and `cause` is dropped.
+ * The message MUST NOT contain an address or bytes of the peer, because they would reveal the internal network. So the
+ * message is made from the code, and `cause` is dropped.
  */
 export class OutboundError extends Error {
   readonly code: OutboundErrorCode
 
-  /** Why the TLS handshake failed; null for every other error. */
+  /** Why the TLS handshake failed. null for every other error. */
   readonly reason: TlsReason | null
 
   /** `detail`: a system error code (`ECONNREFUSED`), or a sentence written by us. */
@@ -58,7 +58,6 @@ export class OutboundError extends Error {
   }
 }
 
-/** Makes a `tls_failed` error from the `code` of a Node error. */
 export function tlsFailed(code: string | undefined): OutboundError {
   const reason = tlsReasonOf(code)
   return new OutboundError('tls_failed', reason, { reason })

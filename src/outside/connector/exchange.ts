@@ -15,20 +15,25 @@ export type OutboundAnswer = {
   /** Status of the answer, from 200 to 999. Redirects are not followed. */
   readonly status: number
   /**
-   * The peer's Retry-After, at most RETRY_AFTER_MS_MAX; the caller MUST bound it further. null: the header is absent.
+   * The peer's Retry-After in ms, at most RETRY_AFTER_MS_MAX. The caller MUST limit it further. null if the header is
+   * absent.
    */
   readonly retryAfterMs: number | null
   /**
-   * Beginning of the body as text, with any content encoding still applied. null if the peer is on a private network.
+   * Beginning of the body as text. A content coding such as gzip is not decoded. null if the peer is on a private
+   * network.
    */
   readonly excerpt: string | null
-  /** The whole body, if the caller wanted it and all of it came; otherwise null. The body is untrusted. */
+  /** The whole body, if the caller wanted it and all of it arrived. Otherwise null. The body is untrusted. */
   readonly body: Buffer | null
-  /** Time since `post` was called. */
+  /** Time in ms since `post` was called. */
   readonly durationMs: number
-  /** The answer's Date header as a time. null: the header is absent. */
+  /** Time in the Date header of the answer. null if the header is absent. */
   readonly dateMs: number | null
-  /** How the body ended: `whole`; `long` or `slow`, if it exceeded our limits; or `cut`, if the connection broke. */
+  /**
+   * How the body ended. `whole`: all of it arrived. `long` or `slow`: it exceeded our limits. `cut`: the connection
+   * broke.
+   */
   readonly ended: AnswerEnd
 }
 
@@ -37,24 +42,27 @@ type AnswerEnd = 'whole' | 'long' | 'slow' | 'cut'
 type ExchangeOptions = {
   readonly connection: Connection
   readonly request: Dispatcher.DispatchOptions
-  /** The clock with which the answer's Date header is compared. */
+  /** The clock with which the Date header of the answer is compared. */
   readonly now: () => number
-  /** Start of the exchange, on the clock of `performance.now()`. */
+  /** Start of the exchange, as performance.now(). */
   readonly startedAtMs: number
   readonly deadlineMs: number
   readonly signal: AbortSignal
-  /** Maximum size of the body that is stored; 0: the caller needs only an excerpt. */
+  /** Maximum size in bytes of the body that is stored. 0 if the caller needs only an excerpt. */
   readonly answerBytesMax: number
   readonly takeMemory: (bytes: number) => boolean
-  /** Called once when the exchange has ended. `reusable`: the connection may be used again; otherwise destroy it. */
+  /**
+   * Called once when the exchange has ended. If `reusable` is true, the connection may be used again. Otherwise it must
+   * be destroyed.
+   */
   readonly release: (reusable: boolean) => void
 }
 
 /**
  * One request and its answer on one connection.
  *
- * Resolves once a status and the body have come. The body is bounded in time and size, and a status counts even if
- * the body never ends. Rejects with an OutboundError.
+ * Resolves when the status and the body have arrived. The body is limited in time and size. The status is returned even
+ * if the body never ends. Rejects with an OutboundError.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #options: ExchangeOptions
@@ -113,7 +121,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     const wantedBytes = this.#isPrivate ? 0 : OUTBOUND_EXCERPT_BYTES_MAX - this.#bodyBytes
-    // Copied, because a chunk is a view of a buffer that may be much larger.
+    // The chunk is copied, because it is a view of a buffer that may be much larger.
     if (wantedBytes > 0) this.#excerpt.push(Buffer.from(chunk.subarray(0, wantedBytes)))
     const { answerBytesMax } = this.#options
     this.#bodyBytes += chunk.length
@@ -121,7 +129,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     else if (answerBytesMax > 0) this.#store(chunk)
   }
 
-  /** Stores a chunk. It takes memory twice: once as a chunk, once in the joined body. */
+  /** Stores a chunk. Its memory is counted twice: for the chunk itself, and for its part of the joined body. */
   #store(chunk: Buffer): void {
     if (this.#options.takeMemory(2 * chunk.length)) this.#body.push(Buffer.from(chunk))
     else this.#fail(new OutboundError('aborted', 'too many answers were being received'))
@@ -168,18 +176,18 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Maps a failure of an open connection; `dial` maps earlier ones. */
+/** Converts a failure of an open connection. `dial` converts earlier failures. */
 function explain(error: Error): Error {
   if (error instanceof OutboundError) return error
-  // One of our headers is invalid. This is our error, not a failure of the peer.
+  // One of our own headers is invalid. This is a bug here, not a failure of the peer.
   if (error instanceof errors.InvalidArgumentError) return error
   if (error instanceof errors.ClientDestroyedError) return new OutboundError('aborted')
   const malformed =
     error instanceof errors.HTTPParserError ||
     error instanceof errors.HeadersOverflowError ||
     error instanceof errors.ResponseContentLengthMismatchError ||
-    // The peer sent an upgrade that we did not request, or more `100 Continue` answers than the filter removes.
-    // undici reports both only by this message.
+    // The peer sent an upgrade that we did not request, or more `100 Continue` answers than the filter removes. Only
+    // the message of undici's error shows this.
     (error instanceof errors.SocketError && /^bad (response|upgrade)$/.test(error.message))
   return new OutboundError(malformed ? 'malformed_answer' : 'reset')
 }

@@ -2,8 +2,7 @@ import type { Connection } from './connection.ts'
 import { OUTBOUND_IDLE_CONNECTIONS_MAX } from './limits.ts'
 
 /**
- * Idle connections for the next exchange. The key is the origin. Each connection closes by itself after
- * OUTBOUND_IDLE_MS_MAX.
+ * Stores idle connections for later exchanges, by origin. Each connection closes by itself after OUTBOUND_IDLE_MS_MAX.
  */
 export class IdleConnections {
   readonly #byOrigin = new Map<string, Connection[]>()
@@ -15,8 +14,8 @@ export class IdleConnections {
   }
 
   /**
-   * Removes and returns the connection that was used last, because the peer will close that one last. Returns null if
-   * the origin has no idle connection.
+   * Removes and returns the connection that was stored last, because the peer will close that connection last. Returns
+   * null if the origin has no idle connection.
    */
   take(origin: string): Connection | null {
     const connection = this.#byOrigin.get(origin)?.at(-1) ?? null
@@ -25,8 +24,8 @@ export class IdleConnections {
   }
 
   /**
-   * Stores a connection. If another was removed to make room, returns that one, and the caller MUST destroy it;
-   * otherwise null.
+   * Stores a connection. Returns the connection that was removed to make room, or null. The caller MUST destroy a
+   * returned connection.
    */
   add(connection: Connection): Connection | null {
     const oldest = this.#all.size < OUTBOUND_IDLE_CONNECTIONS_MAX ? null : this.#all.values().next().value!

@@ -31,7 +31,7 @@ const IPV4_SPECIAL = [
 ].map(rangeOf)
 
 /**
- * The range of IPv6 that is assigned to networks. All other IPv6 addresses count as not public, also if they are
+ * The range of IPv6 that is assigned to networks. All other IPv6 addresses count as not public, even if they are
  * assigned later.
  */
 const IPV6_GLOBAL = rangeOf('2000::/3')
@@ -39,15 +39,18 @@ const IPV6_GLOBAL = rangeOf('2000::/3')
 const IPV6_SPECIAL = [
   '2001::/23', // protocol assignments, among them Teredo, benchmarks and ORCHID
   '2001:db8::/32', // documentation
-  '2002::/16', // 6to4: it contains an IPv4 address, and no relay operates any more
+  '2002::/16', // 6to4: each address contains an IPv4 address; no relay operates any more
   '2620:4f:8000::/48', // AS112
   '3fff::/20', // documentation
 ].map(rangeOf)
 
-/** NAT64: the IPv4 address inside decides, because packets reach it through the translator. */
+/**
+ * NAT64 addresses. Each contains an IPv4 address, to which a translator sends the packets. So that IPv4 address decides
+ * whether the address is public.
+ */
 const NAT64 = rangeOf('64:ff9b::/96')
 
-/** Returns true if packets to the address can only leave through the internet. */
+/** Returns true if the address belongs to the public internet, not to this machine, its network or its cloud. */
 export function isPublicAddress(address: Address): boolean {
   if (address instanceof ipaddr.IPv4) return !IPV4_SPECIAL.some((range) => isIn(address, range))
   if (isIn(address, NAT64)) return isPublicAddress(new ipaddr.IPv4(address.toByteArray().slice(12)))

@@ -15,12 +15,12 @@ export function isLocalName(name: string): boolean {
 }
 
 /**
- * Makes the resolver. The system resolves local names, by its hosts file and search domains; our own resolver
- * resolves all others.
+ * Makes a resolver of host names. The operating system resolves local names, because it knows the hosts file and the
+ * search domains. `resolver` resolves all other names.
  *
- * `dns.lookup` runs only two lookups at a time for the whole process (libuv gives it half of its threads). A tenant
- * whose name server never answers could block both for ten seconds per name, and no other name would resolve
- * meanwhile.
+ * `dns.lookup` is not used for other names: it runs only two lookups at a time for the whole process (libuv gives it
+ * half of its threads). A tenant whose name server never answers could block both lookups for ten seconds per name. No
+ * other name would resolve meanwhile.
  */
 export function makeResolveName(resolver = makeResolver()): ResolveName {
   return async (name) => {

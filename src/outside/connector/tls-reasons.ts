@@ -1,8 +1,8 @@
 /**
- * Why a TLS handshake failed: codes of Node and OpenSSL that name a cause. docs/guides/webhooks.md says what to do
- * about each.
+ * Reasons why a TLS handshake failed: codes of Node and OpenSSL that name a cause. docs/guides/webhooks.md says what to
+ * do about each.
  *
- * The list is closed because tenants read it: neither a peer nor a new version of OpenSSL can add text to it.
+ * The list is closed because tenants read the reason. Neither a peer nor a new version of OpenSSL can add text to it.
  */
 export const TLS_REASONS = [
   'CERT_HAS_EXPIRED',

@@ -8,9 +8,9 @@ const NOBODY = new Uint8Array(ID_BYTES)
 /**
  * Derives the id of an event. A receiver uses the id to act on each event only once.
  *
- * The id depends on the event alone, so each process and each delivery derives the same id. Ids sort by the events'
- * times (RFC 9562 §5.7, with a hash in place of the random bits). `endpoint`: the endpoint that receives the event;
- * null: any caller.
+ * The id depends only on the members below, so each process and each delivery derives the same id. Ids sort by the
+ * events' times (RFC 9562 §5.7, with a hash in place of the random bits). `endpoint`: the endpoint that receives the
+ * event, or null if the event is for any caller.
  */
 export function eventId(event: {
   readonly ledgerId: Uuid

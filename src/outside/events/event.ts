@@ -14,22 +14,24 @@ export type LedgerEvent = {
   /** Seq of the entry. For a checkpoint: seq of the last entry that it covers. */
   readonly seq: number
   readonly timestampMs: number
-  /** The record, whose events are delivered in order; null: the event has no record. */
+  /** Id of the event's record. Events of one record are delivered in order. null if the event has no record. */
   readonly recordId: Uuid | null
-  /** Types of the record, or of a batch's records; empty if the event has no record. */
+  /** Types of the record, or of a batch's records. Empty if the event has no record. */
   readonly recordTypes: readonly string[]
   /**
-   * Traceparent of the request that wrote the entry. If that request had no traceparent: of the request that created
-   * the record.
+   * Traceparent of the request that wrote the entry. If that request had none, the traceparent of the request that
+   * created the record, or null.
    */
   readonly traceparent: string | null
   /** Members of `data` as JSON, without braces. `renderEvent` adds the members that only some readers want. */
   readonly members: string
-  /** The signed entry; null for a checkpoint. */
+  /** The signed entry. null if the event is about a checkpoint. */
   readonly envelope: Uint8Array | null
-  /** Envelope of another ledger that the entry received; null: the entry received no envelope. */
+  /** Envelope of another ledger that the entry received. null if the entry received no envelope. */
   readonly received: Uint8Array | null
-  /** Set if the stored data differ from the signed data. An event with a fault MUST NOT be delivered. */
+  /**
+   * Error if the stored data differ from the signed data, otherwise null. An event with a fault MUST NOT be delivered.
+   */
   readonly fault: ProofError | null
 }
 
@@ -37,8 +39,8 @@ export type LedgerEvent = {
 export type ReadStatement = (row: EventRow) => ParsedStatement
 
 /**
- * Derives the events of one entry. `entriesUrl`: URL of the ledger's entries. The event of a batch uses it to link to
- * the batch's records.
+ * Derives the events of one entry. `entriesUrl`: URL of the ledger's entries. A batch's event links to the records of
+ * the batch by this URL.
  */
 export function eventsOfEntry(
   row: EventRow,
@@ -66,8 +68,8 @@ export function eventsOfEntry(
 }
 
 /**
- * The statement of an entry, and the statement in the envelope that the entry received. The entry's signed leaf hash
- * binds the envelope of the other ledger.
+ * Statement of an entry, with the statement of the envelope that the entry received from another ledger. The entry's
+ * signed leaf hash binds that envelope.
  */
 type EntryStatements = { readonly statement: ParsedStatement; readonly received: ReceivedStatement | null }
 type ReceivedStatement = { readonly claims: ReceivedClaims; readonly statement: ParsedStatement }
@@ -110,7 +112,10 @@ function traceparentOf(row: EventRow, said: EntryStatements | ProofError): strin
   return typeof own === 'string' ? own : row.recordTraceparent
 }
 
-/** Renders the members from the signed statement. Only `chain` and the record's type come from the row. */
+/**
+ * Renders the members of `data`. All members come from signed statements, except `chain` and the record's type, which
+ * come from the row.
+ */
 function entryMembers(
   row: EventRow,
   type: EntryEvent,
@@ -157,9 +162,11 @@ function entryMembers(
   return JSON.stringify(data).slice(1, -1)
 }
 
-/** Returns state and version of the record after the event. Both are null if the event is not a step of the record. */
+/**
+ * Returns the state and version of the record after the event. Both are null if the event is not a step of the record.
+ */
 function statusOf({ kind, predicate }: ParsedStatement): { state: JsonValue; version: JsonValue } {
-  // An offer has no version of its own. Its `version` is the one that the offered step would get.
+  // An offer has no version of its own. Its `version` is the version that the offered step would get.
   if (kind === 'step-offered') return { state: null, version: null }
   const state = predicate['to'] ?? (kind === 'record-notarized' ? 'RECORDED' : null)
   return { state, version: predicate['version'] ?? null }
@@ -189,8 +196,8 @@ export function checkpointEvent(ledgerId: Uuid, row: CheckpointRow): LedgerEvent
 }
 
 /**
- * Renders an event as JSON (docs/guides/webhooks.md). `extras`: further members of `data` as JSON, each with a
- * leading comma. `id`: the event's id, if the JSON must contain it; otherwise null.
+ * Renders an event as JSON (docs/guides/webhooks.md). `extras`: further members of `data` as JSON, each with a leading
+ * comma. `id`: the event's id, or null if the JSON must not contain it.
  */
 export function renderEvent(event: LedgerEvent, extras: string, id: string | null = null): string {
   const timestamp = new Date(event.timestampMs).toISOString()

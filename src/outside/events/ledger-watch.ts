@@ -21,8 +21,9 @@ export class LedgerWatch {
   }
 
   /**
-   * Resolves with the ledger's ends once they exceed `than`; with null after `msMax`, or when `signal` aborts.
-   * `isGated`: the next event waits for the verified size, so only a higher verified size counts.
+   * Waits until the ledger has grown beyond `than`. Returns the ledger's new size, verified size and newest checkpoint.
+   * Returns null after `msMax`, or when `signal` aborts. `isGated`: true if the next event waits for verification. Then
+   * only a higher verified size ends the wait.
    */
   grown(
     ledgerId: Uuid,

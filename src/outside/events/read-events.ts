@@ -26,11 +26,11 @@ import {
 } from './event-types.ts'
 import { EVENTS_SCANNED_MAX, EVENTS_SIFTED_PER_QUERY } from './limits.ts'
 
-/** Position in a ledger's event stream: after the events that it counts. */
+/** Position of a reader in a ledger's event stream. */
 export type EventPosition = {
   /** Seq of the next entry to read. */
   readonly seq: number
-  /** Events of that entry that were already delivered. */
+  /** Number of events of that entry that were already delivered. */
   readonly eventsDelivered: number
   /** Size of the last checkpoint that was delivered. */
   readonly checkpoint: number
@@ -41,11 +41,14 @@ export type EventStep = { readonly event: LedgerEvent; readonly after: EventPosi
 export type EventPage = {
   readonly steps: readonly EventStep[]
   /**
-   * Position after everything that was read. If the events after the last step were unwanted, it is beyond that
-   * step's position.
+   * Position after everything that was read. It is beyond the last step's `after` if unwanted events followed that
+   * step.
    */
   readonly position: EventPosition
-  /** True if more can be read before the ledger's end: the page ended, and the next event is not gated. */
+  /**
+   * True if the next page can be read at once. This is the case if this page is full, or if the ledger's end was not
+   * reached and the next event is not gated.
+   */
   readonly more: boolean
   /**
    * True if the next event is a settlement at or above the ledger's verified size. That event must not be delivered
@@ -55,8 +58,8 @@ export type EventPage = {
 }
 
 /**
- * Makes a reader of statements for the entries of one page. If signatures are verified, it first loads the keys that
- * signed these entries.
+ * Returns a reader for the statements of these entries. If the reader verifies signatures, the keys that signed the
+ * entries are loaded first.
  */
 export type StatementReader = (rows: readonly EventRow[]) => Promise<ReadStatement>
 
@@ -68,12 +71,12 @@ export type EventSource = {
 }
 
 /**
- * Reads the events after a position, in order, at most `limit`. At most EVENTS_SCANNED_MAX unwanted entries are
- * skipped. `ends`: the ledger's size; later events belong to the next page.
+ * Reads at most `limit` events after a position, in order. At most EVENTS_SCANNED_MAX unwanted entries are skipped.
+ * `ends`: the ledger's size, verified size and last checkpoint. No event beyond `ends` is read.
  *
- * A receiver of a settlement moves money. A settlement at or above the verified size is therefore not returned, nor
- * any event after it. A checkpoint follows the entries that it covers. If those were delivered before it was
- * published, it comes next.
+ * A receiver of a settlement moves money. So if a settlement is at or above the verified size, neither the settlement
+ * nor any later event is returned. A checkpoint is returned after the entries that it covers. If these entries were
+ * delivered before the checkpoint was published, the checkpoint comes next.
  */
 export async function readEvents(
   db: Db,
@@ -93,12 +96,15 @@ export async function readEvents(
   return { steps: page, position: reached, more: isFull || (reached.seq < ends.size && !isGated), isGated }
 }
 
-/** A checkpoint has no record, so a filter by agent excludes it. */
+/** Returns true if checkpoints are wanted. A filter by agent excludes checkpoints, because they have no record. */
 function areCheckpointsWanted({ events, ownAgent }: WantedEvents): boolean {
   return ownAgent === undefined && isEventWanted('checkpoint.published', events)
 }
 
-/** All entries below `end` were read. `eventsDelivered`: events of the entry at `end` that were already delivered. */
+/**
+ * Result of reading entries. All entries below `end` were read. `eventsDelivered`: number of events of the entry at
+ * `end` that were already delivered.
+ */
 type ReadEntries = {
   readonly steps: EventStep[]
   readonly end: number
@@ -122,7 +128,7 @@ async function readEntrySteps(
   const isSifted = filter.types !== null || filter.ownAgent !== undefined
   const rowsMax = isSifted ? Math.max(limit, EVENTS_SIFTED_PER_QUERY) : limit
   const ownAgent = filter.ownAgent ?? null
-  // Applied before verification, so that entries without a wanted event are not verified.
+  // Skips unwanted entries before verification, so that they cost no signature check.
   const isWanted = (row: Parameters<typeof recordTypesOf>[0]) =>
     isTypeWanted(recordTypesOf(row), filter.types)
   const about = { from: from.seq, end: scanned, kinds, limit: rowsMax, wantedMax: limit, ownAgent, isWanted }
@@ -149,7 +155,7 @@ async function readEntrySteps(
   return upToSeq(upTo)
 }
 
-/** Returns true for a settlement at or above the verified size `floor`. */
+/** Returns true if the event is a settlement at or above the verified size `floor`. */
 function isGated({ type, seq }: EventName, floor: number): boolean {
   return type === 'signal.emitted' && seq >= floor
 }
@@ -192,19 +198,18 @@ async function mixCheckpoints(
     checkpoint = size
     mixed.push({ event: checkpointEvent(ledgerId, row), after: { ...at, checkpoint } })
   }
-  // Events after the last checkpoint on the page. If the page has no room for all checkpoints, these events do not
-  // fit either.
+  // This adds the events after the last checkpoint of the page. If the page has no room for all checkpoints, it has no
+  // room for these events either.
   for (const { event, after } of steps.slice(next))
     mixed.push({ event, after: { seq: after.seq, eventsDelivered: after.eventsDelivered, checkpoint } })
   return { steps: mixed, position: { seq: end, eventsDelivered, checkpoint } }
 }
 
-/** Identifies an event in its ledger. */
 type EventName = { readonly seq: number; readonly type: string }
 
 /**
- * Returns the events in the order of `names`. null: the event does not exist. `unread`: the archive has the entry,
- * but did not return it.
+ * Returns the events in the order of `names`. An item is null if the event does not exist. It is `unread` if the entry
+ * is in the archive, but the archive did not return it.
  */
 export async function findEvents(
   db: Db,

@@ -3,20 +3,20 @@ import type { Db } from '../../db/connect/client.ts'
 import { FairQueue } from '../../load/fair-queue.ts'
 import { Shares } from '../../load/shares.ts'
 
-/** Wraps the database for one read. While the read waits for the archive, another read may use its slot. */
+/** Wraps the database for one read. While that read waits for the archive, another read may use its slot. */
 export type YieldingDb = (db: Db) => Db
 
 /**
  * Runs event reads that many callers request at the same time.
  *
- * Callers that request the same page share one read, and only a few reads run at a time. Ledgers are served
- * round-robin, so that five hundred reads of one ledger do not delay another ledger. The reads of one ledger run in
- * their order. A read that waits for the archive keeps its rows in memory. The number of such reads is therefore
- * bounded too, and no single ledger can take all of them.
+ * Callers that request the same page share one read. Only a few reads run at a time. Ledgers are served round-robin, so
+ * that five hundred reads of one ledger do not delay another ledger. The reads of one ledger run in the order of their
+ * requests. A read that waits for the archive keeps its rows in memory. The number of reads that wait for the archive
+ * is therefore bounded, and no single ledger can use the whole bound.
  */
 export class SharedReads<T> {
   readonly #atOnceMax: number
-  /** Reads that have queried the archive. Each is counted until it ends. */
+  /** Counts the reads that have queried the archive, for each ledger. Each read counts until it ends. */
   readonly #ofArchive: Shares
   readonly #reading = new Map<string, Promise<T>>()
   readonly #waiting = new FairQueue<() => void>()
@@ -28,7 +28,7 @@ export class SharedReads<T> {
     this.#ofArchive = new Shares({ rule: 'equal', max: ofArchiveMax })
   }
 
-  /** Counts reads that wait now, and reads made and shared since the process began. */
+  /** Numbers of reads: those that wait now, and those that were made and shared since the process began. */
   get counts(): { readonly waiting: number; readonly made: number; readonly shared: number } {
     return { waiting: this.#waiting.size, ...this.#counts }
   }
@@ -78,7 +78,6 @@ export class SharedReads<T> {
     else this.#atOnce++
   }
 
-  /** Gives the slot to the next waiter. */
   #giveBack(): void {
     const next = this.#waiting.next()
     if (next) next()

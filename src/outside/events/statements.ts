@@ -10,13 +10,13 @@ import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import type { StatementReader } from './read-events.ts'
 
-/** Reads statements without verification: a server uses it to show its own database. */
+/** Reads statements without verification. A server uses this reader to show its own database. */
 export const storedStatements: StatementReader = async () => (row) =>
   parseStatement(parseEnvelope(row.envelope).payload)
 
 /**
- * Reads statements after verifying their position, and their signature by a key of this deployment. The verification
- * is needed because receivers act on the events that the worker sends, and the owner of the database could write an
+ * Makes a reader that verifies each entry's position and its signature by a key of this deployment. Verification is
+ * needed because receivers act on the events that the worker sends. Otherwise the owner of the database could forge an
  * entry.
  */
 export function verifiedStatements(ledgerId: Uuid, keys: EnvelopeKeys): StatementReader {
@@ -28,8 +28,8 @@ export function verifiedStatements(ledgerId: Uuid, keys: EnvelopeKeys): Statemen
 }
 
 /**
- * Returns the kid of an envelope, as a list. The list is empty if the envelope can't be parsed; verifyRow reports
- * that error.
+ * Returns the kid of an envelope in a list. The list is empty if the envelope can't be parsed. verifyRow reports that
+ * error later.
  */
 function kidOf({ envelope }: EventRow): string[] {
   try {

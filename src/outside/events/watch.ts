@@ -3,14 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 type WatchLog = { warn(details: object, message: string): void }
 
 type WatchOptions<Key, Seen> = {
-  /** Noun for the log: "ledgers that are tailed". */
+  /** Name of the watched things in log messages, for example "ledgers with open event streams". */
   readonly noun: string
-  /** Returns the text of a key. Equal keys have equal texts. */
+  /** Returns a text that identifies the key. Equal keys have equal texts. */
   readonly keyOf: (key: Key) => string
   /** Reads the state of each key. The result has the order of `keys`. */
   readonly read: (keys: readonly Key[]) => Promise<readonly Seen[]>
   readonly pollMs: number
-  /** Share of time that queries may take. With many keys, queries run less often. */
+  /** Maximum share of time that queries may take. With many keys, queries run less often. */
   readonly timeShareMax: number
   readonly log: WatchLog
 }
@@ -20,12 +20,13 @@ type Waiter<Seen> = (seen: Seen) => void
 type Watched<Key, Seen> = { readonly key: Key; readonly waiters: Set<Waiter<Seen>> }
 
 /**
- * Waits for a state of the database that any process may have written. One query serves all keys that have a waiter;
- * without waiters no query runs. While the database is unreachable, waiters continue to wait.
+ * Waits for changes of state in the database. Any process may make these changes, so the database is polled. One query
+ * serves all keys that have a waiter. Without waiters no query runs. While the database is unreachable, waiters
+ * continue to wait.
  */
 export class Watch<Key, Seen> {
   readonly #options: WatchOptions<Key, Seen>
-  /** Keys with waiters, by the text of the key. */
+  /** Maps the text of a key to the key and its waiters. */
   readonly #watched = new Map<string, Watched<Key, Seen>>()
   #isPolling = false
 
@@ -33,7 +34,7 @@ export class Watch<Key, Seen> {
     this.#options = options
   }
 
-  /** Resolves with the first state for which `matches` is true; with null after `msMax`, or when `signal` aborts. */
+  /** Returns the first state for which `matches` is true. Returns null after `msMax`, or when `signal` aborts. */
   until(
     key: Key,
     matches: (seen: Seen) => boolean,

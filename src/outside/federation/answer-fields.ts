@@ -1,13 +1,13 @@
 import { CODE } from '../../proof/statement/fields.ts'
 
-/* Checks for the fields of a peer's answer, which are not signed. */
+/* The functions below check fields of a peer's answer. These fields are not signed. */
 
 /** Returns true if the value has the form of a code of a problem or refusal. */
 export function isCode(value: unknown): value is string {
   return typeof value === 'string' && CODE.test(value)
 }
 
-/** Returns true for a version of a record that fits the database column. */
+/** Returns true if the value is a record's version that fits the database column. */
 export function isVersion(value: unknown): value is number {
   return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= VERSION_MAX
 }

@@ -13,7 +13,7 @@ type ReceivedOffer = {
   readonly signer: Signer
   readonly author: Author
   readonly proposed: ProposedEntry
-  /** The record as the transaction reads it; null: the record does not exist. */
+  /** The record as the transaction reads it. null if the record does not exist. */
   readonly row: RecordRowRead | null
   readonly evidence: JudgedEvidence
   readonly receivedRow: ReceivedDetail
@@ -30,7 +30,7 @@ export async function answerOffer(
   try {
     return await takeOffer(deps, offer)
   } catch (error) {
-    // An error on our side (500 and above) does not refuse the offer.
+    // An error on our side (status 500 and above) does not refuse the offer.
     if (error instanceof ApiError && error.status < 500) return refuseOffer(deps, offer, error.code)
     throw error
   }

@@ -103,7 +103,7 @@ export async function getContact(
   return { ids, contact }
 }
 
-/** Cache of parsed keys: parsing takes 4 µs, and one key signs all 500 entries of a request. */
+/** Cache of parsed keys. Parsing takes 4 µs, and one key signs all 500 entries of a request. */
 const parsedKeys = new WeakMap<object, PublicKey>()
 
 /** Parses a peer's key. The result is cached by the identity of `row`, so `row` MUST NOT change. */

@@ -15,14 +15,14 @@ import type { PeeringIds } from './authenticate.ts'
 import { PEER_OFFERS_MAX } from './limits.ts'
 import { EntryRefused, eventOf, type ProposedEntry, type SentTypes } from './proposed.ts'
 
-/** Stored state that a request depends on. Each accepted entry of the request changes it. */
+/** Stored state on which decisions about a request depend. Each accepted entry of the request changes this state. */
 export type StoredState = {
   readonly ids: PeeringIds
   readonly contact: PeerContact
   state: PeerContact['state']
-  /** Stored entries of the peer. The key is the entry's seq. `envelope` is read only if an erasure names the entry. */
+  /** Maps a seq to the stored entry of the peer. `envelope` is read only if an erasure names the entry. */
   readonly storedEntries: Map<number, Pick<StoredEntry, 'leaf' | 'receipt' | 'envelope'>>
-  /** Leaf hashes of entries, by `recordId version`. */
+  /** Maps `recordId version` to the leaf hash of the stored entry. */
   readonly versions: Map<string, string>
   readonly records: Map<string, KnownRecord>
   readonly offers: Map<number, OwnOffer>
@@ -31,13 +31,13 @@ export type StoredState = {
 }
 
 /**
- * Decision about an entry.
+ * Decision about an entry of a peer.
  *
- * - `stored`: it is stored already.
- * - `missing`: earlier entries have to come first.
+ * - `stored`: the entry is already stored.
+ * - `missing`: earlier entries of the record have to come first.
  * - `receive`: an `entry-received` is appended, with the `consequences` in its detail
  *   (migrations/functions/append-received.sql).
- * - `offer`: this ledger, as the home, decides.
+ * - `offer`: the entry is an offer, and this ledger decides about it as the record's home.
  */
 export type Decision =
   | { readonly todo: 'stored'; readonly receipt: Uint8Array }
@@ -74,7 +74,7 @@ export function decide(known: StoredState, entry: ProposedEntry): Decision {
 }
 
 /**
- * Refuses the entry if the peering does not accept it now: earlier entries, even of the same request, may have
+ * Throws EntryRefused if the peering does not accept the entry now. Earlier entries, even of the same request, may have
  * changed the peering.
  */
 function refuseInactive({ state }: StoredState, kind: EntryKind): void {
@@ -179,7 +179,10 @@ function decideRefusal(known: StoredState, entry: ProposedEntry): Decision {
   return receive({ offer: { seq: received.seq, state: 'refused', code } })
 }
 
-/** Finds our offer and marks it as answered. Throws EntryRefused if the offer was answered before. */
+/**
+ * Returns the statement of our offer and marks the offer as answered. Throws EntryRefused if the offer is unknown or
+ * was answered before.
+ */
 function decideOwnOffer(
   known: StoredState,
   { ledger, seq, leaf }: { readonly ledger: string; readonly seq: number; readonly leaf: string },
@@ -195,8 +198,8 @@ function decideOwnOffer(
 }
 
 /**
- * Decides about a step that an agent of the peer offers for a record of ours. The step is passed on: the record's
- * lifecycle decides later whether it is taken.
+ * Decides about a step that an agent of the peer offers for a record of ours. Here the offer is only checked for its
+ * form. The record's lifecycle decides later whether the step is accepted.
  */
 function decideOffer(known: StoredState, entry: ProposedEntry): Decision {
   if (predicateOf(entry)['peer'] !== known.ids.peer)
@@ -213,7 +216,7 @@ function decideOffer(known: StoredState, entry: ProposedEntry): Decision {
   return { todo: 'offer' }
 }
 
-/** Decides about a step of the peer's record, by the earlier steps of that record. */
+/** Decides about a step of the peer's record. The earlier steps of that record determine which step may come next. */
 function decideEvent(known: StoredState, entry: ProposedEntry): Decision {
   const record = recordOf(known, entry)
   const version = entry.version!
@@ -254,8 +257,8 @@ function follow(before: GatedRecord, entry: ProposedEntry): GatedRecord {
 }
 
 /**
- * Finds how the home shares the record's documents: in the record's creation, or in an earlier `record-shared`.
- * Throws EntryRefused if the record is not shared.
+ * Returns whether the home shares the record's documents whole or as digests. The record's creation or an earlier
+ * `record-shared` entry states this. Throws EntryRefused if the record is not shared.
  */
 function requireShare(
   known: StoredState,
@@ -280,7 +283,10 @@ function verifyDocuments(mode: 'whole' | 'digests', { documentState, statement }
   )
 }
 
-/** Returns the type's definition from the request; null: the definition is stored already. */
+/**
+ * Returns the type's definition from the request. Returns null if the definition is already stored or built in. Throws
+ * EntryRefused if the definition is missing.
+ */
 function requireType(known: StoredState, entry: ProposedEntry): string | null {
   const { type, typeDigest } = predicateOf(entry) as { type: string; typeDigest: string }
   if (BUILT_IN_TYPES.get(type)?.digest === typeDigest || known.receivedTypes.has(typeDigest)) return null
@@ -291,8 +297,8 @@ function requireType(known: StoredState, entry: ProposedEntry): string | null {
 }
 
 /**
- * Returns the seq of our offer that the step takes; null: the step's actor is not an agent of ours. A step of one of
- * our agents MUST equal its offer.
+ * Returns the seq of our agent's offer from which the home made this step. Returns null if the step's actor is not an
+ * agent of ours. Throws if the step differs from the offer.
  */
 function takenOffer(known: StoredState, entry: ProposedEntry): number | null {
   const { offer, actor } = predicateOf(entry) as {

@@ -11,15 +11,15 @@ import { findAuthenticContact } from './peer-keys.ts'
 import { EntryRefused, verifyProposed } from './proposed.ts'
 
 /*
- * Reads forks: entries by which a peer contradicts itself. A database row alone proves nothing. So each fork is
- * verified whenever it is shown or counted, with the key that the peer used at that position.
+ * The functions below read forks: entries by which a peer contradicts itself. A database row alone proves nothing. So
+ * each fork is verified whenever it is shown or counted, with the key that the peer used at that position.
  */
 
 export type ForkDeps = { readonly peerMacs: PeerMacs }
 
 /**
- * Lists forks like listPeerForks, but leaves out rows that the peer has not signed. `after`: the last row of the
- * previous page.
+ * Lists the forks of a page. Leaves out a row if the peer has not signed its entry. `after`: the last row of the
+ * previous page. The returned `after` is null if there are no more rows.
  */
 export async function readForks(
   deps: ForkDeps,
@@ -40,7 +40,7 @@ export async function readForks(
   return { forks, after: last }
 }
 
-/** Counts forks, up to PEER_FORKS_COUNTED_MAX. */
+/** Counts the forks of a peer. Stops at PEER_FORKS_COUNTED_MAX. */
 async function countForks(deps: ForkDeps, db: Db, of: ForkedPeer): Promise<number> {
   let count = 0
   for (let after: string | null = ''; after !== null && count < PEER_FORKS_COUNTED_MAX; ) {
@@ -51,7 +51,7 @@ async function countForks(deps: ForkDeps, db: Db, of: ForkedPeer): Promise<numbe
   return Math.min(count, PEER_FORKS_COUNTED_MAX)
 }
 
-/** Counts the forks of a peering. For a peering without forks, as most are, no query is made. */
+/** Counts the forks of a peering. Makes no query for a peering without forks. Most peerings have none. */
 export async function countForksOf(
   deps: ForkDeps & { readonly readPool: Db },
   { ledgerId }: Pick<ForkedPeer, 'ledgerId'>,
@@ -61,7 +61,7 @@ export async function countForksOf(
   return countForks(deps, deps.readPool, { ledgerId, peerId, remoteLedgerId })
 }
 
-/** Counts the forks of all live peerings together. */
+/** Counts the forks of all live peerings together. Stops at PEER_FORKS_COUNTED_MAX. */
 export async function countAllForks(deps: ForkDeps, db: Db): Promise<number> {
   let count = 0
   for (const peer of await listForkedPeers(db, PEER_FORKS_COUNTED_MAX)) {
@@ -71,7 +71,7 @@ export async function countAllForks(deps: ForkDeps, db: Db): Promise<number> {
   return count
 }
 
-/** Returns true if the peer's ledger has signed the entry for the position in the row. */
+/** Returns true if the peer's ledger has signed the fork's entry for exactly the position in the row. */
 function isSigned({ remoteLedgerId }: ForkedPeer, contact: PeerContact, row: ForkRow): boolean {
   const remoteLedger = formatId('led', remoteLedgerId)
   try {

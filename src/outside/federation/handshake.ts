@@ -20,13 +20,12 @@ import type { RequestSignature } from './http-signature.ts'
 import { type Handshake, handshakeDigest, type Identity, parsePeerKey } from './identity.ts'
 import { openInvitation, type PeeringDeps, refusePeerUrl } from './peerings.ts'
 
-/** Request of the invited side: the token and its identity. */
 type Introduction = { readonly peer: string; readonly token: string; readonly invited: Identity }
 
 type IntroductionDeps = PeeringDeps & PeerAuthDeps & { readonly readPool: pg.Pool }
 
 /**
- * Handles the request of the invited side: whoever sends the token becomes the peer. Returns the envelope (base64) of
+ * Handles the request of the invited side. Whoever sends the token becomes the peer. Returns the envelope (base64) of
  * our `peer-added`. A repeated request gets the same answer. Throws ApiError.
  */
 export async function introduce(
@@ -70,7 +69,11 @@ function keyOf({ envelopeKey }: Identity) {
   }
 }
 
-/** Returns the same answer to the same invited side again, because the first answer may have been lost. */
+/**
+ * Returns the answer to the invited side. A repeated request gets the same answer, because the first answer may have
+ * been lost. Throws ApiError if another ledger used the invitation, or if the invitation was withdrawn or the peering
+ * revoked.
+ */
 async function answerAgain(
   { readPool }: Pick<IntroductionDeps, 'readPool'>,
   ledgerId: Uuid,
@@ -114,7 +117,7 @@ async function addPeer(
     counterpart: null,
   })
   await administer(deps, author, about).catch((error: Error) => {
-    // Of two simultaneous requests, the second is answered like a retry.
+    // If two requests arrive at the same time, the second one is answered like a repeated request.
     if (!(error instanceof ApiError && error.code === 'peer_not_active')) throw error
   })
 }
@@ -129,8 +132,8 @@ export function handshakeOf(
 }
 
 /**
- * Builds the `peer-added` entry. `counterpart`: in the invited side's entry, the leaf (hex) of the inviter's entry;
- * in the inviter's entry, null.
+ * Builds the `peer-added` entry. `counterpart`: the leaf (hex) of the inviter's entry if this is the invited side's
+ * entry. null if this is the inviter's entry.
  */
 export function peerAdded(
   { peerMacs }: { readonly peerMacs: PeerMacs },
@@ -161,8 +164,8 @@ export function peerAdded(
 }
 
 /**
- * Returns the leaf (hex) of the inviter's `peer-added`. Throws ProofError unless the invitation's key has signed
- * exactly this handshake.
+ * Returns the leaf (hex) of the inviter's `peer-added`. Throws ProofError if the invitation's key did not sign the
+ * entry, or if the entry is about another handshake.
  */
 export function verifyCounterpart(envelope: Uint8Array, handshake: Handshake): string {
   const key = parsePeerKey(handshake.inviter.envelopeKey)

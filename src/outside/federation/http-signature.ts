@@ -20,12 +20,10 @@ import { nativeProviders } from '../../signing/native.ts'
 import { PEER_CLOCK_WINDOW_MS } from './limits.ts'
 
 /*
- * Signatures of requests between peers: one profile of RFC 9421 with RFC 9530 (docs/formats/federation.md,
- * "Requests").
+ * Signatures of requests between peers: one profile of RFC 9421 with RFC 9530 (docs/formats/federation.md, "Requests").
  *
- * The profile fixes everything that it can. Each header has exactly one spelling, so the receiver only compares. A
- * more liberal receiver would have to interpret two labels, a component that is covered twice, or an unknown
- * parameter.
+ * The profile leaves no choices. Each header has exactly one spelling, so the receiver only compares. A more liberal
+ * receiver would have to interpret two labels, a component that is covered twice, or an unknown parameter.
  */
 
 const CONTENT_DIGEST = 'content-digest'
@@ -42,20 +40,20 @@ const COMPONENTS = ['@method', '@target-uri', CONTENT_DIGEST, PEERING, FROM, TO]
 const COVERED = `(${COMPONENTS.map((name) => `"${name}"`).join(' ')})`
 const TAG = 'tallystick-federation-v1'
 
-/** `created` has 10 digits: a time in seconds has 10 digits until the year 2286. */
+/** `created` has exactly 10 digits. A time in seconds has 10 digits until the year 2286. */
 const PARAMETERS = new RegExp(
   `^;created=(?<created>[1-9][0-9]{9});nonce="(?<nonce>[\\w-]{22})";keyid="(?<keyid>[0-9a-f]{64})";alg="ed25519";tag="${TAG}"$`,
 )
-/** Only visible ASCII, because a line feed would begin another component of the signature base. */
+/** Only visible ASCII is allowed, because a line feed would begin another component of the signature base. */
 const TARGET_URI = /^[\x21-\x7e]+$/
 const METHOD = /^[A-Z]+$/
 
 /**
  * Input of a signature.
  *
- * - `targetUri`: the receiver's public URL and the path.
- * - `peering`: `peer_…`.
- * - `from`, `to`: `led_…`.
+ * - `targetUri`: the receiver's public URL followed by the path.
+ * - `peering`: id of the peering, `peer_…`.
+ * - `from`, `to`: ids of the sender's and the receiver's ledger, `led_…`.
  */
 type SignedRequest = {
   readonly method: string
@@ -66,19 +64,18 @@ type SignedRequest = {
   readonly to: string
 }
 
-/** Headers of a signed request. They are unverified until `verifyRequestSignature` returns true. */
+/** Headers of a signed request. They are trusted only after `verifyRequestSignature` has returned true. */
 export type RequestSignature = {
   readonly peering: string
   readonly from: string
   readonly to: string
-  /** A kid in hex. */
+  /** Kid of the signing key, in hex. */
   readonly keyid: string
   readonly createdMs: number
   /** 16 bytes. */
   readonly nonce: Uint8Array
   /** 32 bytes. */
   readonly contentDigest: Uint8Array
-  /** Signature base: the signed bytes. */
   readonly base: Uint8Array
   /** 64 bytes. */
   readonly signature: Uint8Array
@@ -87,7 +84,7 @@ export type RequestSignature = {
 /** Headers as Node returns them: names in lower case, repeated headers joined. */
 export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** Codes in the order in which they are checked. */
+/** Error codes, in the order of the checks. */
 export type RequestSignatureErrorCode = 'peer_unknown' | 'signature_malformed'
 
 export class RequestSignatureError extends Error {
@@ -138,11 +135,11 @@ export function signRequest(
 /**
  * Parses the headers, in exactly the form that `signRequest` writes.
  *
- * `method`, `targetUri`: those of the request as the receiver knows it, never from a header. If the request was
- * signed for another target, its signature is invalid for this one.
+ * `method`, `targetUri`: values of the request as the receiver knows them, never taken from a header. So a signature
+ * for another target is invalid here.
  *
- * Throws RequestSignatureError. The code is `peer_unknown` if one of the three headers that name the peering is
- * missing or is not an id; otherwise `signature_malformed`.
+ * Throws RequestSignatureError. The code is `peer_unknown` if one of the three headers that name the peering is missing
+ * or is not an id; otherwise `signature_malformed`.
  */
 export function parseRequestSignature(
   headers: RequestHeaders,
@@ -170,8 +167,7 @@ export function parseRequestSignature(
 }
 
 /**
- * Returns true if this key signed the request. `key`: the key that the caller found by `keyid`, among the keys of the
- * peer in `from`.
+ * Returns true if the key signed the request. `key`: the key with the kid `keyid` among the keys of the ledger `from`.
  */
 export function verifyRequestSignature(
   { base, signature }: Pick<RequestSignature, 'base' | 'signature'>,
@@ -181,7 +177,7 @@ export function verifyRequestSignature(
   return key.alg === 'EdDSA' && verifySignature(key, base, signature)
 }
 
-/** Returns whether the digest matches the body. `body`: the bytes as received, before any parsing. */
+/** Returns true if the digest matches the body. `body`: the bytes as received, before any parsing. */
 export function verifyContentDigest(
   { contentDigest }: Pick<RequestSignature, 'contentDigest'>,
   body: Uint8Array | string,
@@ -190,16 +186,16 @@ export function verifyContentDigest(
 }
 
 /**
- * Returns true if the sender's clock and ours are close enough. A nonce must be stored for twice the window, because
- * the function may return true for so long.
+ * Returns true if the request's time is within PEER_CLOCK_WINDOW_MS of our time, in either direction. A nonce must be
+ * stored for twice the window, because a request can be within the window for that long.
  */
 export function isWithinWindow(createdMs: number, nowMs: number): boolean {
   return Math.abs(nowMs - createdMs) <= PEER_CLOCK_WINDOW_MS
 }
 
 /**
- * Builds the signature base (RFC 9421 §2.5). `components`: identifiers with their values, in order. `parameters`:
- * those of `Signature-Input`. No value may contain a line feed.
+ * Builds the signature base (RFC 9421 §2.5). `components`: identifiers with their values, in order. `parameters`: the
+ * parameters of `Signature-Input`. No value may contain a line feed.
  */
 export function makeSignatureBase(
   components: readonly (readonly [identifier: string, value: string])[],
@@ -266,7 +262,7 @@ function decode(from: (text: string) => Uint8Array, text: string, bytes: number,
   throw malformed(header)
 }
 
-/** Returns a header. Throws if the header is repeated, because it is unclear which of the values the sender signed. */
+/** Returns a header's value. Throws if the header is repeated, because it is unclear which value the sender signed. */
 function textOf(headers: RequestHeaders, name: string): string {
   const value = headers[name]
   if (typeof value !== 'string') throw malformed(name)

@@ -13,7 +13,7 @@ export type Identity = {
   readonly ledger: string
   readonly url: string
   readonly origin: string
-  /** Leaf hash of the ledger's first entry, lower-case hex. */
+  /** Leaf hash of the ledger's first entry, in lower-case hex. */
   readonly genesis: string
   readonly envelopeKey: PeerKeyText
 }
@@ -33,8 +33,8 @@ export async function identityOf(db: Db, ledgerId: Uuid, publicUrl: string): Pro
 }
 
 /**
- * Parses a peer's key. Throws ProofError if the text is not a key, or if `kid` is not its thumbprint. ES256 keys
- * parse too, but requests are signed with Ed25519 only.
+ * Parses a peer's key. Throws ProofError if the text is not a key, or if `kid` is not the key's thumbprint. ES256 keys
+ * are parsed too, although only Ed25519 keys can sign requests.
  */
 export function parsePeerKey({ kid, alg, spki }: PeerKeyText): PublicKey {
   const key = parsePublicKey(alg, fromBase64(spki))
@@ -46,13 +46,13 @@ export function parsePeerKey({ kid, alg, spki }: PeerKeyText): PublicKey {
 
 export type Handshake = {
   readonly peer: string
-  /** H(token), lower-case hex. */
+  /** SHA-256 of the token, in lower-case hex. */
   readonly tokenHash: string
   readonly inviter: Identity
   readonly invited: Identity
 }
 
-/** Returns the digest that both sides sign, lower-case hex. */
+/** Returns the digest that both sides sign, in lower-case hex. */
 export function handshakeDigest(handshake: Handshake): string {
   return toHex(nativeProviders.sha256(Buffer.from(canonicalize(handshake))))
 }

@@ -7,28 +7,31 @@ import { PEER_REQUESTS_AT_ONCE, PEER_REQUESTS_PER_PEERING_MAX, PEER_REQUESTS_WAI
 type PeeringName = Pick<PeeringIds, 'ledger' | 'peer'>
 
 /**
- * Queues requests of peers that append. A few requests run at a time, at most one for each ledger; others wait, up to
- * a limit.
+ * Queues those requests of peers that append entries. A few requests run at a time, at most one for each ledger. The
+ * other requests wait, up to a limit.
  *
- * One peer may have only a few requests here; otherwise it would take all slots. A tenant can have a thousand peers
- * that are all its own. So the peers of one ledger together may have only half of the slots that other ledgers leave.
+ * One peer may have only a few requests here; otherwise it would take all slots. One tenant can control a thousand
+ * peers. So the peers of one ledger together may have only half of the slots that other ledgers leave.
  *
- * Ledgers are served round-robin, and so are the peers of a ledger. Each peer has at most one request in the queue;
- * its next request enters the queue when that one has ended. So a peer has two requests under way: one is checked
- * while the other is appended. No peer waits for more than one request of any other peer.
+ * Ledgers are served round-robin, and so are the peers of a ledger. Each peer has at most one request in the queue. The
+ * peer's next request is checked meanwhile, and enters the queue when the first request has ended. So no peer waits for
+ * more than one request of any other peer.
  */
 export class Inbox {
-  /** Waiting requests of each ledger, at most one of each peer. */
+  /** Queues the waiting requests of each ledger. Each peer has at most one waiting request. */
   readonly #waiting = new FairQueue<() => void>()
   readonly #places = new Shares({ rule: 'rest', max: PEER_REQUESTS_WAITING_MAX })
-  /** Requests of each ledger and peer: how many are under way or waiting, and the end of the last one. */
+  /**
+   * Maps a ledger and peer to the number of their unfinished requests, and to a promise that resolves at the end of the
+   * last request.
+   */
   readonly #ofPeering = new Map<string, { count: number; last: Promise<void> }>()
   /** Ledgers for which a request is being appended. */
   readonly #busy = new Set<string>()
 
   /**
    * Runs `work` when a slot is free. `prepare` runs before the request takes a slot, so that slow work for one peer
-   * does not delay others. Throws `overloaded`, `rate_limited`, or what `prepare` and `work` throw.
+   * does not delay other peers. Throws `overloaded`, `rate_limited`, or the errors of `prepare` and `work`.
    */
   async run<T, Prepared = undefined>(
     of: PeeringName,
@@ -45,14 +48,14 @@ export class Inbox {
     }
   }
 
-  /** Number of requests that only wait for a slot. */
+  /** Number of requests that wait for a slot. Requests of a peer that wait for its previous request do not count. */
   get waiting(): number {
     return this.#waiting.size
   }
 
   /**
-   * Registers a request. `before`: the end of the peer's previous request; null: the peer has no previous request.
-   * The caller MUST call `end` once.
+   * Registers a request. `before`: resolves at the end of the peer's previous request. null if the peer has no previous
+   * request. The caller MUST call `end` once.
    */
   #enter({ ledger, peer }: PeeringName): { readonly before: Promise<void> | null; readonly end: () => void } {
     const name = `${ledger} ${peer}`
@@ -65,7 +68,7 @@ export class Inbox {
     }
     const before = known?.last ?? null
     const { promise, resolve } = Promise.withResolvers<void>()
-    // The end of a request also waits for the requests before it, in case this one fails early.
+    // `last` also waits for all earlier requests, because this request may fail before they have ended.
     const last = before === null ? promise : Promise.all([before, promise]).then(() => {})
     const own = known ?? { count: 0, last }
     own.count++

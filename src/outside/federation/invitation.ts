@@ -6,12 +6,12 @@ import { isIdentity } from '../../proof/statement/federation-fields.ts'
 import type { Identity } from './identity.ts'
 
 /**
- * Invitation that one administrator sends to another: a secret and its issuer (docs/formats/federation.md,
- * "Peering").
+ * Invitation that one administrator sends to another. It contains a secret and the identity of the ledger that issued
+ * it (docs/formats/federation.md, "Peering").
  */
 export type Invitation = {
   readonly peer: string
-  /** 32 bytes, base64url. */
+  /** Secret token: 32 bytes in base64url. */
   readonly token: string
   readonly inviter: Identity
 }
@@ -51,7 +51,7 @@ export function formatInvitation(made: Invitation): string {
   return PREFIX + Buffer.from(canonicalize(made)).toString('base64url')
 }
 
-/** Parses an invitation. Returns null for an invalid one. */
+/** Parses an invitation. Returns null if the text is invalid. */
 export function parseInvitation(given: string): Invitation | null {
   if (!given.startsWith(PREFIX) || given.length > CHARS_MAX) return null
   try {

@@ -8,15 +8,15 @@ import type { PeeringIds } from './authenticate.ts'
 import { unavailable } from './peer-transaction.ts'
 import type { ProposedEntry } from './proposed.ts'
 
-/** The refusal of each offer's evidence by its schema; null: the evidence is valid. */
+/** Maps an offer to the error with which its evidence is refused, or to null if the evidence is valid. */
 export type JudgedEvidence = ReadonlyMap<ProposedEntry, ApiError | null>
 
 /**
- * Validates the evidence of each offer that may still be taken.
+ * Validates the evidence of each offer that may still be accepted.
  *
- * Validation runs before the transaction and before the request takes an inbox slot, because a tenant's costly schema
- * may take seconds. Offers that can't be taken any more are skipped. This is safe: versions only grow, and a record's
- * type never changes.
+ * A tenant's costly schema may take seconds. So validation runs before the transaction, and before the request takes an
+ * inbox slot. Offers that can't be accepted any more are skipped. This is safe, because versions only grow and a
+ * record's type never changes.
  */
 export async function judgeEvidence(
   deps: OfferedStepDeps & { readonly readPool: pg.Pool },
@@ -37,8 +37,8 @@ export async function judgeEvidence(
 }
 
 /**
- * Throws the refusal of the offer's evidence, if it was refused. Throws `unavailable` if, when the evidence was
- * checked, the record was missing or not shared.
+ * Throws the error with which the offer's evidence was refused. Throws `unavailable` if the evidence was not checked,
+ * for example because the record was not yet shared. Returns if the evidence is valid.
  */
 export function requireJudged(judged: JudgedEvidence, offer: ProposedEntry): void {
   const found = judged.get(offer)

@@ -19,7 +19,9 @@ import {
 import type { PeerSenderObserver, PeerSenders } from './peer-sender.ts'
 import type { ReceiveDeps } from './receive.ts'
 
-/** Why a request to a peer failed: the code of its problem document, or the reason for no answer. */
+/**
+ * Reasons why a request to a peer failed: the code of the peer's problem document, or a code for the missing answer.
+ */
 const FAILURES = [
   // `aborted` is left out, because an aborted request is sent again.
   ...OUTBOUND_ERROR_CODES.filter((code) => code !== 'aborted'),
@@ -187,7 +189,10 @@ export function watchPeers(metrics: Metrics, pool: pg.Pool, deps: ForkDeps): voi
   ])
 }
 
-/** Why an entry of a peer was refused: the most telling codes of docs/formats/federation.md; all others are `other`. */
+/**
+ * Reasons why an entry of a peer was refused. These are the most useful of the codes in docs/formats/federation.md. All
+ * other codes count as `other`.
+ */
 const REFUSALS = [
   'fork',
   'ledger_foreign',

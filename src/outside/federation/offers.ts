@@ -30,22 +30,23 @@ import {
 import { columnsOf, signOffer } from './sign-offer.ts'
 
 /*
- * Steps that an agent of this ledger offers for another ledger's record (docs/formats/federation.md). Each is one
- * signed entry of this ledger, without effect until the home appends the step.
+ * The functions below offer steps that an agent of this ledger takes on a record of another ledger
+ * (docs/formats/federation.md). Each offer is one signed entry of this ledger. It has no effect until the home appends
+ * the step.
  */
 
 type OfferDeps = AppendDeps & RemoteReadDeps & { readonly entropy: Entropy; readonly now: () => number }
 
 /**
- * The record as this ledger knows it, with its newest offer. `replayed`: an earlier request with the same idempotency
- * key made the offer.
+ * The record as this ledger knows it, with its newest offer. `replayed`: true if an earlier request with the same
+ * idempotency key made the offer.
  */
 export type OfferResult = RecordJson & { readonly replayed: boolean }
 
-/** Request for an offer. `peerId`: as in RemoteRecordQuery. */
+/** Request for an offer. `peerId` has the same meaning as in RemoteRecordQuery. */
 export type OfferRequest = StepInput & { readonly peerId?: Uuid | undefined }
 
-/** Offers to activate a record. Returns null if no record of another ledger with this id is visible to the caller. */
+/** Offers to activate a record. Returns null if the caller can see no record of another ledger with this id. */
 export function offerActivation(
   deps: OfferDeps,
   caller: Caller,
@@ -55,8 +56,8 @@ export function offerActivation(
 }
 
 /**
- * Offers a completion; otherwise like offerActivation. Also throws `document_too_large` and `weak_salt`. The home
- * decides whether the evidence fits the type.
+ * Offers a completion. Returns null in the same case as offerActivation. Also throws `document_too_large` and
+ * `weak_salt`. The home decides whether the evidence fits the type.
  */
 export function offerCompletion(
   deps: OfferDeps,
@@ -74,7 +75,10 @@ export function offerCompletion(
   })
 }
 
-/** Throws `not_home`, because only the home can take this step. Returns null like offerActivation. */
+/**
+ * Throws `not_home`, because only the home can take this step. Returns null if the caller can see no record of another
+ * ledger with this id.
+ */
 export async function refuseAtGuest(
   deps: RemoteReadDeps,
   caller: Caller,
@@ -133,8 +137,8 @@ async function offer(
 }
 
 /**
- * If an earlier request with the same idempotency key made an offer, returns that result, whatever the record's state
- * is now. Otherwise throws `error`.
+ * Returns the result of an earlier offer with the same idempotency key, in whatever state the record is now. Throws
+ * `error` if there was no such offer.
  */
 async function explainRefusal(
   deps: OfferDeps,
@@ -168,11 +172,11 @@ async function showNow(
 }
 
 /**
- * Refuses offers that the record's known state rules out, so that none are sent to the home in vain. The home checks
- * deadlines by its own clock.
+ * Throws ApiError if the record's known state rules out the offer, so that the home gets no useless offers. The home
+ * checks deadlines by its own clock.
  *
- * Throws ApiError `not_entitled`, `version_mismatch`, `state_conflict`, `peer_not_active`, `offer_pending`, in this
- * order.
+ * The codes are, in the order of the checks: `not_entitled`, `version_mismatch`, `state_conflict`, `peer_not_active`,
+ * `offer_pending`.
  */
 function refuseOffer(
   record: RemoteRecord,

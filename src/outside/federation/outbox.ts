@@ -13,38 +13,39 @@ import { BUILT_IN_TYPES } from '../../ledgers/types/built-in.ts'
 import { formatDocumentSubject } from '../../proof/statement/document-subjects.ts'
 import { PEER_RANGE_ENTRIES_MAX, PEER_TYPES_PER_REQUEST_MAX } from './limits.ts'
 
-/** Entries to send next with their documents, and the cursor's position after them. */
+/** Entries to send next, with their documents. `nextSeq`: the cursor after these entries. */
 export type Outgoing = {
   readonly entries: readonly SharedEntry[]
   readonly documents: ReadonlyMap<number, SharedDocument>
   /** Definitions of types, in canonical JSON. */
   readonly types: readonly string[]
-  /** Total size of envelopes, documents and type definitions. */
+  /** Total size in bytes of envelopes, documents and type definitions. */
   readonly bytes: number
   /** True if the request is full and there are more entries. */
   readonly isFull: boolean
   readonly nextSeq: number
   /**
-   * Change of the backlog when the entries are settled: the record of the backlog, and where the remaining entries
-   * begin. null: the backlog does not change.
+   * Change of the backlog after the peer has answered for these entries: the backlog's record, and the seq of its first
+   * remaining entry. null if the backlog does not change.
    */
   readonly backlog: BacklogChange | null
 }
 
-/** Limits of a request. A single entry is sent even if it exceeds `bytes`. */
+/** Maximum numbers of entries and bytes in a request. A single entry is sent even if it exceeds `bytes`. */
 export type RequestMax = { readonly entries: number; readonly bytes: number }
 
 /**
- * Reads the next entries to send. The backlog comes first, because later entries of the chain may depend on it. No
- * request mixes entries of the backlog with others.
+ * Reads the next entries to send. The backlog comes first, because later entries of the chain may depend on it. The
+ * backlog consists of older entries of one record. They are sent late, because the record was shared after them or
+ * because the peer lacks them. No request mixes entries of the backlog with others.
  */
 export async function readOutgoing(db: Db, peer: DrainedPeer, max: RequestMax): Promise<Outgoing> {
   return peer.backlog === null ? readRange(db, peer, max) : readBacklog(db, peer, peer.backlog, max)
 }
 
 /**
- * Reads the entry that shared the record of the backlog, if the record was created before it was shared. The entry
- * must come first, because the peer refuses the creation of a record that is not shared with it. null: the backlog
+ * Reads the entry that shared the backlog's record, if the record was created before it was shared. That entry must be
+ * sent first, because the peer refuses the creation of a record that is not shared with it. Returns null if the backlog
  * needs no such entry.
  */
 export async function readLaterShare(
@@ -65,8 +66,8 @@ async function readRange(db: Db, peer: DrainedPeer, max: RequestMax): Promise<Ou
   const end = Math.min(peer.size, peer.nextSeq + PEER_RANGE_ENTRIES_MAX)
   const found = await readSharedEntries(db, peer, { from: peer.nextSeq, end, limit: max.entries + 1 })
   const { entries, ...rest } = await fill(db, peer, found, max)
-  // An entry that shares a record ends the range. The earlier entries of that record become the backlog, which is
-  // sent next.
+  // An entry that shares a record is the last entry of the request. The earlier entries of that record become the
+  // backlog, which is sent next.
   const shared = entries.findIndex(({ kind }) => kind === 'record-shared')
   if (shared === -1) {
     const nextSeq = rest.isFull ? entries.at(-1)!.seq + 1 : end
@@ -99,8 +100,8 @@ async function readBacklog(
 }
 
 /**
- * Takes as many entries as fit into a request, at least one, with their documents and types. `found` has one entry
- * more than the limit, if there are more.
+ * Takes as many entries as fit into a request, at least one, with their documents and types. If there are more entries
+ * than the limit, `found` has one entry more than the limit.
  */
 async function fill(db: Db, peer: DrainedPeer, found: readonly SharedEntry[], max: RequestMax) {
   const seqs = found.map(({ seq }) => seq)
@@ -133,7 +134,7 @@ async function fill(db: Db, peer: DrainedPeer, found: readonly SharedEntry[], ma
   return { entries, documents, bytes, types: [...types.values()], isFull: entries.length < found.length }
 }
 
-/** Renders the body of the request by concatenation, because envelopes (base64) and canonical JSON need no escaping. */
+/** Renders the body of the request. Plain concatenation is safe, because base64 and canonical JSON need no escaping. */
 export function renderOutgoing({ entries, documents, types }: Outgoing): string {
   const rendered = entries.map((entry) => {
     const document = renderDocument(entry, documents.get(entry.seq))

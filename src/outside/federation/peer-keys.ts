@@ -8,7 +8,7 @@ type PeeringKey = { readonly ledgerId: Uuid; readonly peerId: Uuid }
 
 type MacDeps = { readonly peerMacs: PeerMacs }
 
-/** Finds a peering like findContact, but returns only keys that pass `authenticContact`. */
+/** Finds a peering like findContact, but without the keys that `authenticContact` removes. */
 export async function findAuthenticContact(
   deps: MacDeps,
   db: Db,
@@ -19,8 +19,8 @@ export async function findAuthenticContact(
 }
 
 /**
- * Removes those keys of the contact whose MAC is not by a server of this deployment. An attacker who can write to the
- * database but has no master key can remove a peer's key, but cannot replace it.
+ * Removes those keys of the contact whose MAC was not made by a server of this deployment. An attacker who can write to
+ * the database but has no master key can remove a peer's key, but cannot replace it.
  */
 export function authenticContact({ peerMacs }: MacDeps, of: PeeringKey, contact: PeerContact): PeerContact {
   return { ...contact, keys: authenticKeys(peerMacs, of, contact.keys) }

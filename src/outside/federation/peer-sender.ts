@@ -49,7 +49,7 @@ import { fetchSummary } from './summary.ts'
 type PeerSenderDeps = PostDeps &
   ShakeHandsDeps & {
     readonly observeSending: PeerSenderObserver
-    /** null: tracing is off. */
+    /** Traces requests to peers. null if tracing is off. */
     readonly tracePost: PostTracer | null
     readonly log: { warn(details: object, message: string): void }
   }
@@ -57,22 +57,22 @@ type PeerSenderDeps = PostDeps &
 export type PeerSenderObserver = {
   /** Called when a request ends, whether it succeeds or fails. */
   readonly request: (ms: number) => void
-  /** Called when a refused request ends a lease. `code`: the code of the PeerError. */
+  /** Called when a failed request ends a lease. `code`: the code of the PeerError. */
   readonly failure: (code: string) => void
-  /** Called with the numbers of entries that the peer has received, and that it has refused for good. */
+  /** Called with two numbers: the entries that the peer has received, and the entries that it has refused for good. */
   readonly entries: (counts: { readonly received: number; readonly refused: number }) => void
 }
 
 /**
- * Called when a request to a peer starts. Returns null, or a callback that takes the failure's code, or null for
- * success.
+ * Called when a request to a peer starts. May return a callback, which is called at the request's end with the code of
+ * the failure, or with null for success.
  */
 export type PostTracer = (
   peer: Pick<DrainedPeer, 'ledgerId' | 'peerId' | 'remoteUrl'>,
   path: string,
 ) => ((failure: string | null) => void) | null
 
-/** Peerings that this process sends to now: PEER_REQUESTS_UNDER_WAY requests to each, many peerings at once. */
+/** Sends to many peerings at once, with up to PEER_REQUESTS_UNDER_WAY requests to each. */
 export class PeerSenders {
   readonly #deps: PeerSenderDeps
   readonly #stopping = new AbortController()
@@ -86,7 +86,7 @@ export class PeerSenders {
     return this.#leases.size
   }
 
-  /** Sends to one peer during one lease, to its end. */
+  /** Sends to one peer until the lease ends. */
   async take(lease: PeerLease): Promise<void> {
     if (this.#stopping.signal.aborted) return
     const taken = new PeerSender(this.#deps, lease, this.#stopping.signal).run()
@@ -95,7 +95,7 @@ export class PeerSenders {
     await taken
   }
 
-  /** Starts no more requests and aborts those under way. Another worker sends unanswered entries again. */
+  /** Starts no more requests and aborts the running ones. Another worker sends unanswered entries again. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await Promise.all(this.#leases)
@@ -108,10 +108,10 @@ class PeerSender {
   readonly #stopping: AbortSignal
   readonly #beganAtMs = performance.now()
   #limits = new RequestLimits(null)
-  /** The request of entries that failed with a PeerError; null: no request failed. */
+  /** The request with entries that failed with a PeerError. null if no request failed. */
   #failed: Request | null = null
   #isLost = false
-  /** Records whose share was sent during this lease. */
+  /** Records whose `record-shared` entry was sent during this lease. */
   readonly #shared = new Set<Uuid>()
 
   constructor(deps: PeerSenderDeps, lease: PeerLease, stopping: AbortSignal) {
@@ -121,7 +121,8 @@ class PeerSender {
   }
 
   /**
-   * Sends until nothing has been left to send for a while, or the peer does not answer. Throws only database errors.
+   * Sends until there was nothing to send for PEER_LINGER_MS, or until a request fails for good. Throws only database
+   * errors.
    */
   async run(): Promise<void> {
     let busyAtMs = performance.now()
@@ -157,8 +158,8 @@ class PeerSender {
   }
 
   /**
-   * Reduces the limits after a request of entries was refused or got no answer. Returns the failure that ends the
-   * lease; null: sending goes on.
+   * Lowers the limits after a request with entries was refused or got no answer. Returns null if sending can go on.
+   * Otherwise returns the failure that ends the lease.
    */
   async #sendLess(error: PeerError): Promise<PeerError | null> {
     if (this.#failed === null) return error
@@ -166,8 +167,8 @@ class PeerSender {
     const size = { entries: outgoing.entries.length, bytes: outgoing.bytes }
     const before = this.#limits.learnt
     if (error.refusal === null) {
-      // Only from the second failure on, because a single failure may have any cause. If the peer is down, smaller
-      // requests do not help, but they do no harm either.
+      // The limit is lowered only from the second failure on, because a single failure may have any cause. If the peer
+      // is down, smaller requests do not help, but they do no harm either.
       const isSlow = (error.code === 'reset' || error.code === 'timeout') && peer.failures > 0
       if (isSlow && size.entries > 1 && size.bytes > PEER_REQUEST_ENTRY_BYTES_SLOW)
         this.#limits.shrink(size.bytes)
@@ -207,7 +208,7 @@ class PeerSender {
 
   /** Sends one entry. Returns the answer, or the PeerError of a refusal. Throws PeerError for any other failure. */
   async #sendAlone(peer: DrainedPeer, outgoing: Outgoing): Promise<JsonObject | PeerError> {
-    // Renewed, because the lease only lasts for one request.
+    // Renews the lease, which only lasts for one request.
     if ((await this.#readPeer()) === null) {
       this.#isLost = true
       throw new PeerError('aborted', 'the lease of this peer has ended')
@@ -220,8 +221,8 @@ class PeerSender {
 
   async #fail(peer: DrainedPeer, error: PeerError): Promise<void> {
     this.#deps.observeSending.failure(error.code)
-    // A proxy may have repeated the request. The first time the sender retries at once, because a new nonce is
-    // enough. If it happens again, the failure has a pause like any other.
+    // A proxy may have repeated the request. The first time the sender retries at once, because a new nonce is enough.
+    // A second time is handled like any other failure, with a pause.
     const isReplayed = error.code === 'request_replayed'
     const afterMs = isReplayed && peer.failures === 0 ? 0 : retryMs(peer.failures, error.retryAfterMs)
     if (peer.failures === (isReplayed ? 1 : 0)) {
@@ -230,7 +231,7 @@ class PeerSender {
     await endDrain(this.#deps.pool, this.#lease, { error: error.message, afterMs })
   }
 
-  /** Sends what comes next for the peer. Returns false if there was nothing to send. */
+  /** Sends the next thing that is due to the peer. Returns false if there was nothing to send. */
   async #step(peer: DrainedPeer): Promise<boolean> {
     const post = (path: string, body: string) =>
       this.#post(peer, { path, body, answerBytesMax: PEER_PAGE_BYTES_MAX })
@@ -246,7 +247,8 @@ class PeerSender {
     if (peer.backlog !== null && !this.#shared.has(peer.backlog.recordId)) {
       const share = await readLaterShare(this.#deps.pool, peer, peer.backlog, this.#limits.max)
       if (share !== null) await this.#send(peer, share)
-      // Only now: a share that failed is sent again before the backlog.
+      // The record is added only after its `record-shared` entry was sent. If sending fails, the entry is sent again
+      // before the backlog.
       this.#shared.add(peer.backlog.recordId)
       if (share !== null) return true
     }
@@ -301,9 +303,9 @@ class PeerSender {
   /**
    * Sends request after request, two at a time, as long as the peer receives all entries of each.
    *
-   * The peer checks one request while it appends the other; meanwhile the previous answer is verified and written
-   * here. Answers are handled in the order of the requests, so the cursor never passes an entry without an outcome.
-   * After a crash all unanswered requests are sent again.
+   * The peer checks one request while it appends the other. Meanwhile the previous answer is verified and written here.
+   * Answers are handled in the order of the requests, so the cursor never passes an entry without an outcome. After a
+   * crash all unanswered requests are sent again.
    */
   async #sendAll(first: Request): Promise<void> {
     const underWay = [this.#begin(first)]
@@ -318,13 +320,12 @@ class PeerSender {
         const isAll = isAllReceived(before)
         newest = isAll ? newest && (await this.#sendNext(newest, underWay)) : null
         await this.#takeAnswer(before)
-        // The peer did not receive all entries, so entries of later requests may have to wait. Their outcomes are
-        // read when they are sent again.
+        // Stops, because later requests may depend on the entries that the peer did not receive. The outcomes of later
+        // requests are read when they are sent again.
         if (!isAll) return
       }
     } finally {
-      // Waits for all requests before a failure is counted, so that no request of this peering is under way
-      // afterwards.
+      // Waits for all requests of this peering, so that none is running when a failure is counted.
       await Promise.all(underWay.map(({ posted }) => posted))
     }
   }
@@ -339,8 +340,8 @@ class PeerSender {
   }
 
   /**
-   * Sends the next entries, if another request may start and there are enough entries. Returns the newest request;
-   * null: something other than entries must be sent first.
+   * Sends the next entries, if another request may start and there are enough entries. Returns the newest request, or
+   * null if something other than entries must be sent first.
    */
   async #sendNext(newest: Request, underWay: UnderWay[]): Promise<Request | null> {
     if (underWay.length >= (this.#limits.isSearching ? 1 : PEER_REQUESTS_UNDER_WAY)) return newest
@@ -352,7 +353,9 @@ class PeerSender {
     return next
   }
 
-  /** Reads the peering again. Returns null if something other than entries must be sent first. */
+  /**
+   * Reads the peering again. Returns null if the lease is over, or if something other than entries must be sent first.
+   */
   async #readPeerAgain(before: DrainedPeer, outgoing: Outgoing): Promise<Request | null> {
     if (this.#isOver()) return null
     const peer = await this.#readPeer()
@@ -385,7 +388,7 @@ class PeerSender {
     )
   }
 
-  /** Sends our key rotations, signed by the old key. Nothing else is sent until the peer knows the new key. */
+  /** Sends our key rotations. Each is signed by the old key. Nothing else is sent until the peer knows the new key. */
   async #sendRotations(peer: DrainedPeer): Promise<boolean> {
     const { pool } = this.#deps
     const rotations = await readRotations(pool, peer.ledgerId, peer.knownKid, PEER_ROTATIONS_PER_REQUEST_MAX)
@@ -398,8 +401,8 @@ class PeerSender {
       answerBytesMax: answerBytesMax(sent.length),
     })
     const envelopes = Array.isArray(answer['envelopes']) ? answer['envelopes'] : []
-    // The answer has receipts only for rotations that were new to the peer. The receipts in an answer that was lost
-    // are not sent again.
+    // The answer has receipts only for rotations that were new to the peer. If an answer was lost, its receipts are not
+    // sent again.
     const newest = rotations.slice(rotations.length - envelopes.length)
     const receipts = newest.map((one, i) => ({
       seq: one.seq,

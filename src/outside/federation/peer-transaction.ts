@@ -13,8 +13,8 @@ import { findAuthenticContact } from './peer-keys.ts'
 export type PeerTransactionDeps = { readonly writePool: pg.Pool; readonly peerMacs: PeerMacs }
 
 /**
- * Runs `work` in a transaction that holds the peering's lock, at most once for each nonce. `work` gets the peering as
- * it is then. Throws ApiError, and what `work` throws.
+ * Runs `work` in a transaction that locks the peering. Each nonce is accepted once. `work` gets the peering as the
+ * transaction reads it. Throws ApiError, and the errors of `work`.
  */
 export async function inTransaction<T>(
   deps: PeerTransactionDeps,
@@ -34,7 +34,8 @@ export async function inTransaction<T>(
       return work(client, contact)
     })
   } catch (error) {
-    // The peering has changed since the request's headers were checked.
+    // A violation of the constraint `peers_state` means that the peering has changed since the request's headers were
+    // checked.
     if (constraintOf(error) !== 'peers_state') translateConstraint(error)
     const contact = await findAuthenticContact(deps, deps.writePool, request)
     if (contact) refuseState(contact)
@@ -46,7 +47,7 @@ function currentKid(contact: PeerContact | null): string | undefined {
   return contact?.keys.find(({ untilSeq }) => untilSeq === null)?.kid
 }
 
-/** Returns the author of entries about a peer's request: the ledger itself. */
+/** Returns the author of entries about a peer's request. The author is the ledger itself. */
 export function authorOf({ ledger, ledgerId, contact }: Omit<PeerRequest, 'nonce'>): Author {
   return { ledger, ledgerId, issuer: contact.issuer, envelopeKid: contact.envelopeKid, agent: 'system' }
 }
@@ -69,7 +70,7 @@ export function notAppended(outcome: AppendAnswer['outcome']): ApiError {
       'the ledger is closed until the operator acknowledges a restored backup',
       WAIT_FOR_OPERATOR,
     )
-  // The ledger's key was replaced, or the clock differs. The next attempt reads both again.
+  // The ledger's key was replaced, or the clocks differ. The next attempt reads key and time again.
   return unavailable(`nothing was written (${outcome})`)
 }
 

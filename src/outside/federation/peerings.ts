@@ -30,7 +30,9 @@ export type PeeringDeps = AdministerDeps & {
 
 const TOKEN_BYTES = 32
 
-/** Creates an invitation. `invitation` must be shown only once, because whoever has it can become the peer. */
+/**
+ * Creates an invitation. The returned `invitation` must be shown only once, because whoever has it can become the peer.
+ */
 export async function invite(
   deps: PeeringDeps,
   caller: Caller,
@@ -54,8 +56,8 @@ export async function invite(
 }
 
 /**
- * Accepts an invitation. The worker makes the handshake later, because only the worker sends requests to addresses
- * that others name.
+ * Accepts an invitation. The worker makes the handshake later, because only the worker sends requests to addresses that
+ * tenants and peers name.
  */
 export async function accept(
   deps: PeeringDeps,
@@ -109,11 +111,11 @@ function readInvitation(
 }
 
 /**
- * Refuses a peer's URL by the same rules as a tenant's, because both are equally untrusted. Throws ApiError
- * `url_refused`.
+ * Throws ApiError `url_refused` if the URL breaks the rules for a tenant's URL. Peers and tenants are equally
+ * untrusted.
  */
 export function refusePeerUrl(url: string, allowances: Allowances): void {
-  // No query and no slash at the end, because paths are appended to the URL.
+  // Paths are appended to the URL, so it may have no query and no slash at the end.
   if (/[?]|\/$/.test(url))
     throw new ApiError(
       'url_refused',
@@ -127,7 +129,7 @@ function invalidInvitation(why: string): ApiError {
   return new ApiError('invalid_request', `/invitation: ${why}`, { members: { path: '/invitation' } })
 }
 
-/** Returns the fields that an invitation's MAC covers: all columns of the row that bind the invited side. */
+/** Returns the fields of an invitation that its MAC covers. */
 export function openInvitation(
   ledgerId: Uuid,
   { peerId, expiresAt, inviter }: Pick<PeerRow, 'peerId' | 'expiresAt' | 'inviter'>,
@@ -155,7 +157,7 @@ const FROM = {
   revoked: ['pending', 'active', 'suspended'],
 } as const satisfies Record<Change, readonly PeerRow['state'][]>
 
-/** Suspends, resumes or revokes a peering; revoking is final. `code`: the reason, for programs. */
+/** Suspends, resumes or revokes a peering. Revoking is final. `code`: machine-readable reason. */
 export async function changePeering(
   deps: PeeringDeps,
   caller: Caller,
@@ -169,7 +171,8 @@ export async function changePeering(
     return { peer: await getPeer(deps, caller, peerId), replayed: false }
   }
   const from: readonly PeerRow['state'][] = FROM[change]
-  // With an Idempotency-Key the ledger decides, because this request may have succeeded before.
+  // A request with an Idempotency-Key skips this check, because an earlier attempt of the same request may have
+  // succeeded. The append then refuses a wrong state.
   const isLate = !from.includes(peer.state) && idempotency === null
   if (isLate || peer.handshake === null) throw wrongState(peer, change)
   const { replayed } = await administer(deps, caller, {

@@ -23,21 +23,24 @@ import type { Refusal } from './request-limits.ts'
 export type PostDeps = {
   readonly connector: Connector
   readonly threads: JsonThreads
-  /** Share of each ledger in the memory for answers that are being read. */
+  /** Divides the memory for answers that are being read among the ledgers. */
   readonly answers: Shares
   readonly signers: Signers
   readonly now: () => number
   readonly userAgent: string
 }
 
-/** Why a peer has not accepted a request. `code`: the code of the peer's problem document, or one of our own. */
+/**
+ * Error of a request that the peer has not accepted. `code`: the code of the peer's problem document, or a code of this
+ * server.
+ */
 export class PeerError extends Error {
   readonly code: string
-  /** The peer's Retry-After; null: the header is absent. */
+  /** The peer's Retry-After in ms. null if the answer has no such header. */
   readonly retryAfterMs: number | null
   /**
-   * Set if the request was refused for its size or its content. null: the request was refused for another or an
-   * unknown reason.
+   * `size` or `contents` if the request was refused for its size or its content. null if the reason is another one or
+   * unknown.
    */
   readonly refusal: Refusal | null
 
@@ -63,16 +66,16 @@ type PostedPeer = Pick<
 export type PeerPost = {
   readonly path: string
   readonly body: string
-  /** Maximum size of the answer's body. A longer answer is discarded. */
+  /** Maximum size in bytes of the answer's body. A longer body is discarded. */
   readonly answerBytesMax: number
 }
 
 /**
- * Sends a request to a peer's server, signed with the ledger's key, and returns the JSON object of an answer with
- * status 200.
+ * Sends a request to a peer's server, signed with the ledger's key. Returns the JSON object of an answer with status
+ * 200.
  *
- * Throws PeerError for any other result; the peer may or may not have done what the request asks. The answer itself
- * is not signed, but the envelopes in it must be.
+ * Throws PeerError for any other result. The peer may nevertheless have done what the request demands. The answer
+ * itself is not signed, but the envelopes in the answer must be signed.
  */
 export async function postToPeer(
   deps: PostDeps,
@@ -127,7 +130,7 @@ function reserveFrom(budget: Shares, owner: string) {
   }
 }
 
-/** Parses an answer. Returns null if it is not JSON, or too costly to parse. */
+/** Parses an answer. Returns null if the answer is not JSON, or too costly to parse. */
 async function parseAnswer(
   threads: JsonThreads,
   body: Buffer,
@@ -145,8 +148,8 @@ async function parseAnswer(
 }
 
 /**
- * Makes the error for any answer that is not a success. A tenant reads the error, so of the peer's text it contains
- * only the code, if that has the form of a code.
+ * Makes the error for any answer that is not a success. A tenant reads the error, so it contains no text of the peer.
+ * Only the peer's code is included, if it has the form of a code.
  */
 function problemOf(
   { status, retryAfterMs, dateMs }: OutboundAnswer,
@@ -161,14 +164,17 @@ function problemOf(
   }
   const detail = `the peer answered ${status} in an unknown form`
   if (refusal !== null) return new PeerError(REFUSED[refusal], detail, retryAfterMs, refusal)
-  // Any other status may come from a proxy. The peer may then be available again soon.
+  // Any other status may come from a proxy. The peer may be available again soon.
   return status === 200 ? unexpectedAnswer(detail) : new PeerError('unexpected_answer', detail, retryAfterMs)
 }
 
-/** Codes for refusals by a proxy or firewall, not by a peer. */
+/** Error codes for requests that a proxy or firewall refused, not the peer. */
 const REFUSED = { size: 'request_too_large', contents: 'request_refused' } as const
 
-/** Statuses that refuse a body for its content: the first list for a peer, the second for a firewall in front of it. */
+/**
+ * Statuses that refuse a body for its content. REFUSES_CONTENTS is for answers of a peer. REFUSES_CONTENTS_BETWEEN is
+ * for answers of a firewall in front of the peer.
+ */
 const REFUSES_CONTENTS: readonly number[] = [400, 422]
 const REFUSES_CONTENTS_BETWEEN: readonly number[] = [400, 403, 406, 414, 422, 431, 451]
 
@@ -177,15 +183,18 @@ function refusalOf(status: number, isOfPeer: boolean): Refusal | null {
   return (isOfPeer ? REFUSES_CONTENTS : REFUSES_CONTENTS_BETWEEN).includes(status) ? 'contents' : null
 }
 
-/** `aheadMs`: time of the peer's clock minus time of our database's clock, which stamps requests. */
+/**
+ * Describes how far the clocks differ. `aheadMs`: the peer's time minus the time of our database, which stamps
+ * requests.
+ */
 function clockText(aheadMs: number): string {
   const seconds = Math.round(Math.abs(aheadMs) / 1_000)
   return `the peer’s clock is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the clock of this database`
 }
 
 /**
- * Makes the error for an answer whose body did not end. It is treated like no answer: the peer may have accepted the
- * request, and is called again soon.
+ * Makes the error for an answer whose body did not end. The error is the same as for no answer: the peer may have
+ * accepted the request, and the sender retries soon.
  */
 function brokenOff(ended: 'cut' | 'slow'): PeerError {
   return ended === 'cut'
@@ -193,7 +202,7 @@ function brokenOff(ended: 'cut' | 'slow'): PeerError {
     : new PeerError('timeout', 'the answer did not end in time')
 }
 
-/** Makes the error for an invalid answer with status 200. The peer is called again only after a long pause. */
+/** Makes the error for an invalid answer with status 200. The sender retries only after a long pause. */
 export function unexpectedAnswer(detail: string): PeerError {
   return new PeerError('unexpected_answer', detail, PEER_RETRY_AFTER_NONSENSE_MS)
 }

@@ -26,7 +26,7 @@ export type SentEntry = {
   readonly document?: SentDocument | null | undefined
 }
 
-/** `salt` (base64url) and `document` are null if the peer has erased them. */
+/** Document as the peer sent it. `salt` (base64url) and `document` are null if the peer has erased the document. */
 type SentDocument = {
   readonly subject: string
   readonly digest: string
@@ -36,25 +36,25 @@ type SentDocument = {
 }
 
 /**
- * An entry that the peer's ledger has signed, with its document, if one was sent. Everything that can be checked
- * without the database was checked.
+ * An entry that the peer's ledger has signed, with the document that was sent with it, if any. All checks that need no
+ * database have passed.
  */
 export type ProposedEntry = {
   readonly seq: number
-  /** Leaf hash of the entry, lower-case hex. */
+  /** Leaf hash of the entry, in lower-case hex. */
   readonly leaf: string
   readonly envelope: Uint8Array
   readonly statement: ParsedStatement
-  /** Record that the entry is about. */
+  /** Record that the entry is about. null if the entry is not about a record. */
   readonly record: { readonly name: string; readonly id: Uuid } | null
-  /** Version of the record after the event. */
+  /** Version of the record after the entry. null if the entry is not a step of a record. */
   readonly version: number | null
-  /** null: the peer sent no document, or the document is erased. */
+  /** Verified document. null if the peer sent no document, or if the document is erased. */
   readonly document: ProposedDocument | null
   readonly documentState: 'none' | 'absent' | 'erased' | 'given'
 }
 
-/** `canonical`, `references`: canonical JSON. */
+/** Verified document of an entry. `canonical` and `references` are canonical JSON. */
 type ProposedDocument = {
   readonly subject: string
   readonly digest: string
@@ -64,10 +64,10 @@ type ProposedDocument = {
   readonly references: string | null
 }
 
-/** The error that refuses one entry for good. `code`: the code of a ProofError, or a code of this module. */
+/** Error that refuses one entry for good. `code`: the code of a ProofError, or a code of the federation. */
 export class EntryRefused extends Error {
   readonly code: string
-  /** Leaf hash (hex) of the stored entry at the same position. */
+  /** Leaf hash (hex) of the entry that is stored at the same position. null if this error is not about a fork. */
   readonly storedLeaf: string | null
 
   constructor(code: string, detail: string, storedLeaf: string | null = null) {
@@ -131,7 +131,10 @@ function verifyKeyAt({ keys }: Pick<PeerContact, 'keys'>, kid: string, seq: numb
     throw new ProofError('key_not_current', `signed by ${kid}, but ${signer?.kid} signs entry ${seq}`)
 }
 
-/** Reads and verifies the document whose digest this entry contains, if there is one. */
+/**
+ * Verifies the sent document against the digest in the entry. Returns the document and its state. Throws ProofError or
+ * EntryRefused.
+ */
 function readDocument(
   statement: ParsedStatement,
   sent: SentDocument | null,
@@ -180,7 +183,7 @@ function verifySentDocument(
   }
 }
 
-/** Refuses a document that is too large: no ledger signs a document of this size. */
+/** Throws EntryRefused if a document is larger than any document that a ledger signs. */
 function refuseLong(canonical: string, bytesMax: number, name: string): void {
   const bytes = Buffer.byteLength(canonical)
   if (bytes > bytesMax)
@@ -196,12 +199,12 @@ function verifyDigest(salt: Uint8Array, canonical: string, { name, sha256 }: Sub
     throw new ProofError('document_digest', `${name} has the digest ${digest}, but ${sha256} was signed`)
 }
 
-/** Returns the event of an entry. A record's lifecycle is rebuilt from such events, by verifiers and here. */
+/** Returns the event of an entry. Verifiers and this server rebuild a record's lifecycle from such events. */
 export function eventOf({ seq, leaf, statement }: ProposedEntry): RecordEvent {
   return { seq, leaf, atMs: statement.recordedAtMs, statement }
 }
 
-/** The fields of a peer's entry that our receiving entry names. */
+/** Fields of a peer's entry that our receiving entry contains. */
 export type ReceivedEntry = Pick<
   ProposedEntry,
   'seq' | 'leaf' | 'envelope' | 'statement' | 'record' | 'version'
@@ -228,7 +231,7 @@ export function receivedRow(
   }
 }
 
-/** Type definitions in the request. The key is the definition's digest (hex). */
+/** Maps the digest (hex) of a type definition in the request to its name and its canonical JSON. */
 export type SentTypes = ReadonlyMap<string, { readonly name: string; readonly canonical: string }>
 
 export async function readTypes(definitions: readonly JsonObject[], slice: Slice): Promise<SentTypes> {

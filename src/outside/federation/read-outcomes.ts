@@ -10,19 +10,18 @@ import type { Outgoing } from './outbox.ts'
 import { unexpectedAnswer } from './post.ts'
 import { readReceipt } from './receipts.ts'
 
-/** Outcomes that were read so far for the entries of a request. Records are named by UUID. */
 type OutcomesRead = {
   readonly receipts: SentResults['receipts'][number][]
   readonly dead: SentResults['dead'][number][]
-  /** Entries that the peer misses, by record. */
+  /** Maps a record's UUID to the backlog of entries that the peer lacks. */
   readonly missing: Map<string, SentResults['backlog'][number]>
-  /** Records that have an entry which the peer has not accepted. */
+  /** UUIDs of records with an entry that the peer has not accepted. */
   readonly waiting: Set<string>
 }
 
 /**
  * Reads the peer's outcome for each entry of a request. If the peer does not accept an entry, later entries of that
- * record wait, whatever their outcome is. Throws PeerError for an invalid answer; no outcome is used then.
+ * record wait, whatever their outcome is. Throws PeerError if any outcome in the answer is invalid.
  */
 export async function readOutcomes(
   db: Db,
@@ -36,7 +35,7 @@ export async function readOutcomes(
   const read: OutcomesRead = { receipts: [], dead: [], missing: new Map(), waiting: new Set() }
   const slice = new Slice()
   for (const [i, entry] of entries.entries()) {
-    // Yields the event loop, because this process handles other peers too.
+    // Lets the other peers of this process use the event loop in between.
     if (slice.isOver) await slice.next()
     const record = recordOf(entry)
     if (record !== null && read.waiting.has(record)) continue
@@ -100,8 +99,8 @@ function deadLetter(
 }
 
 /**
- * Returns the seq of a version that the peer misses. `first`: the record's first entry in the request. Throws
- * PeerError if the version does not exist, or was in the request.
+ * Returns the seq of the record's version that the peer reports as missing. `seq`: the record's first entry in the
+ * request. Throws PeerError if the version does not exist, or if its entry does not precede `seq`.
  */
 async function seqOfMissing(
   db: Db,
@@ -120,8 +119,8 @@ async function seqOfMissing(
 }
 
 /**
- * Returns the changes of the backlog. `sent`: the backlog's change in the request. Entries that wait behind a dead
- * letter are sent when the dead letter is replayed.
+ * Returns the changes of the backlog after the answer. `sent`: the change that was planned with the request. Entries
+ * that wait behind a dead letter are sent when the dead letter is replayed.
  */
 function backlogAfter(sent: Outgoing['backlog'], { missing, waiting }: OutcomesRead): SentResults['backlog'] {
   if (sent === null) return [...missing.values()]

@@ -10,7 +10,7 @@ import { PeerError } from './post.ts'
 
 /**
  * Reads the receipt of an entry: a signed envelope of the peer's chain that names the entry. Throws PeerError if the
- * value is anything else.
+ * value is not such an envelope.
  */
 export function readReceipt(
   peer: DrainedPeer,
@@ -38,7 +38,7 @@ export function readReceipt(
 
 type NamedEntry = { readonly ledger: string; readonly seq: number; readonly leaf: string }
 
-/** Finds a key of the peer. Replaced keys are included, because a receipt may be old. */
+/** Finds a key of the peer. Replaced keys count too, because a receipt may be old. */
 function findKey({ keys }: DrainedPeer, kid: string) {
   const key = keys.find((one) => one.kid === kid)
   return key ? publicKeyOf(key) : null

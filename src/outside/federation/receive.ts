@@ -54,7 +54,7 @@ export type SentEntries = {
   readonly entries: readonly SentEntry[]
 }
 
-/** Outcome of an entry (docs/formats/federation.md). `envelope`: the receipt, base64. */
+/** Outcome of an entry (docs/formats/federation.md). `envelope`: the receipt in base64. */
 type EntryOutcome =
   | { readonly leaf: string | null; readonly outcome: 'received'; readonly envelope: string }
   | {
@@ -73,7 +73,7 @@ type EntryOutcome =
 
 /**
  * Receives the entries of a peer. Each entry is decided separately, in order. Accepted entries are appended in one
- * transaction together with the nonce. Throws ApiError if the whole request is refused, or if nothing could be
+ * transaction, which also stores the nonce. Throws ApiError if the whole request is refused, or if nothing could be
  * written.
  */
 export async function receiveEntries(
@@ -98,8 +98,8 @@ export async function receiveEntries(
 }
 
 /**
- * Does everything that needs no transaction: it verifies signatures and digests, and validates by a tenant's schema,
- * which may wait for the ledger's share of CPU time.
+ * Does the work that needs no transaction. It verifies signatures and digests. It also validates evidence by a tenant's
+ * schema, which may wait for the ledger's share of CPU time.
  */
 async function prepare(deps: ReceiveDeps, request: PeerRequest, sent: SentEntries) {
   const slice = new Slice()
@@ -133,9 +133,7 @@ function isProposed(attempted: CheckedEntry): attempted is ProposedEntry {
   return !(attempted instanceof EntryRefused)
 }
 
-/**
- * Returns the refusal of the entry that the error means. Any other error is a fault on our side and is thrown again.
- */
+/** Converts an error about the entry to a refusal. Throws any other error again, because the fault is on our side. */
 function entryRefusalOf(error: unknown): EntryRefused {
   if (error instanceof EntryRefused) return error
   if (error instanceof ProofError) return new EntryRefused(error.code, error.detail)
@@ -176,7 +174,10 @@ async function readStored(
   }
 }
 
-/** Our entry that answers an entry of the peer, before it is appended. */
+/**
+ * An entry of ours that will be appended as the answer to an entry of the peer. `index`: position of the peer's entry
+ * in the request.
+ */
 type Planned = { readonly index: number; readonly entry: EntryRow; readonly proposed: ProposedEntry }
 
 class EntryReceiver {
@@ -214,7 +215,7 @@ class EntryReceiver {
       const entry = await this.#plan(signer, at, attempted)
       if (entry) planned.push(entry)
     }
-    // Appends the entries before a revocation first, while the peering is not yet revoked.
+    // A revocation ends the peering. So the entries before the revocation are appended first, in a call of their own.
     const end = Math.max(
       0,
       planned.findIndex(({ proposed }) => proposed.statement.kind === 'peer-revoked'),
@@ -224,7 +225,7 @@ class EntryReceiver {
     return this.#outcomes
   }
 
-  /** Plans the answer to one entry. Returns null if the answer needs no entry. */
+  /** Decides about one entry of the peer. Returns our answering entry, or null if the answer needs no entry. */
   async #plan(signer: Signer, at: number, attempted: CheckedEntry): Promise<Planned | null> {
     if (attempted instanceof EntryRefused) return this.#refuse(at, null, attempted)
     let decision: Decision
@@ -341,8 +342,8 @@ class EntryReceiver {
   }
 
   /**
-   * Appends the planned entries. If a record has changed since it was read, its offer is decided again. After the
-   * first call no other request can change a record, because the call has locked the chain's head.
+   * Appends the planned entries. If a record has changed since it was read, its offer is decided again. The first call
+   * locks the chain's head. After that call no other request can change a record.
    */
   async #append(signer: Signer, planned: readonly Planned[]): Promise<void> {
     let left = planned

@@ -18,8 +18,8 @@ import { getPeer } from './peerings.ts'
 import type { SummaryRecord } from './summary.ts'
 
 /*
- * Compares what this server and a peer have stored, by the entries exchanged here and by the peer's last summary.
- * Neither is proof. For proof, compare two exports (src/proof/federation/reconcile.ts).
+ * The functions below compare what this server and a peer have stored. They use the entries exchanged here and the
+ * peer's last summary. Neither is proof. For proof, compare two exports (src/proof/federation/reconcile.ts).
  */
 
 type ReconcileDeps = { readonly readPool: pg.Pool; readonly peerMacs: PeerMacs }
@@ -28,11 +28,11 @@ type ExchangeTotals = ExchangeCounts & { readonly forks: number }
 type StoredVersion = Pick<SummaryRecord, 'version' | 'leaf'>
 
 /**
- * How a record differs.
+ * Kinds of differences between both sides of a record.
  *
- * - `leaf`: both sides have the version, with different entries. A fault.
- * - `unknown`: the peer has a version of our record that our chain lacks. A fault.
- * - `theirs_behind`, `ours_behind`: one side has fewer versions. The missing ones were on their way at the time of
+ * - `leaf`: both sides have the version, with different entries. This is a fault.
+ * - `unknown`: the peer has a version of our record that our chain lacks. This is a fault.
+ * - `theirs_behind`, `ours_behind`: one side has fewer versions. The missing versions were on their way at the time of
  *   the summary.
  */
 export const DIFFERENCES = ['leaf', 'unknown', 'theirs_behind', 'ours_behind'] as const
@@ -43,7 +43,7 @@ const FAULTS: ReadonlySet<DifferenceKind> = new Set(['leaf', 'unknown'])
 type RecordDifference = {
   readonly record: string
   readonly difference: DifferenceKind
-  /** The side whose chain decides the record; null: only the peer has named the record. */
+  /** Side whose ledger is the record's home. null if only the peer has named the record. */
   readonly home: 'ours' | 'theirs' | null
   readonly ours: StoredVersion | null
   readonly theirs: StoredVersion | null
@@ -67,7 +67,7 @@ export type PeerReconciliation = {
     readonly at: Date
     readonly isWhole: boolean
     readonly records: number
-    /** Differing records, faults first. At most PEER_DIFFERENCES_SHOWN_MAX. */
+    /** Differing records, faults first. Contains at most PEER_DIFFERENCES_SHOWN_MAX records. */
     readonly differences: readonly RecordDifference[]
     readonly faults: number
     readonly behind: number
@@ -75,7 +75,7 @@ export type PeerReconciliation = {
   readonly isRequested: boolean
 }
 
-/** Compares both sides. Throws `not_found`. */
+/** Compares both sides of a peering. Throws `not_found`. */
 export async function reconcilePeer(deps: ReconcileDeps, of: PeeringKey): Promise<PeerReconciliation> {
   const peer = await getPeer(deps, of, of.peerId)
   const forks = await countForksOf(deps, of, peer)
@@ -95,7 +95,7 @@ export async function reconcilePeer(deps: ReconcileDeps, of: PeeringKey): Promis
   }
 }
 
-/** Requests a new summary of the peer; the worker fetches it. Throws `not_found`, `state_conflict`. */
+/** Requests a new summary of the peer. The worker fetches the summary later. Throws `not_found` or `state_conflict`. */
 export async function requestSummary(deps: ReconcileDeps, of: PeeringKey): Promise<PeerReconciliation> {
   const { state } = await getPeer(deps, of, of.peerId)
   if (state !== 'active')
@@ -123,7 +123,10 @@ type StoredSummary = {
   readonly records: readonly (readonly [string, number, string])[]
 }
 
-/** Compares page by page, because each side may have a hundred thousand records. */
+/**
+ * Compares all records with the peer's summary. Reads our records page by page, because there may be a hundred thousand
+ * of them.
+ */
 async function compareSummary(db: pg.Pool, of: PeeringKey, text: string) {
   const { whole, records } = JSON.parse(text) as StoredSummary
   const theirs = new Map(records.map(([record, version, leaf]) => [record, { version, leaf }]))
@@ -151,7 +154,7 @@ async function compareSummary(db: pg.Pool, of: PeeringKey, text: string) {
   }
 }
 
-/** Compares one page, and removes the compared records from `theirs`. */
+/** Compares one page of our records. Removes the compared records from `theirs`. */
 async function comparePage(
   db: pg.Pool,
   of: PeeringKey,
@@ -179,8 +182,8 @@ async function comparePage(
 }
 
 /**
- * Compares one record. Returns null if both sides are equal. `before`: our leaf hash of their version, if their
- * version is lower.
+ * Compares one record. Returns null if both sides are equal. `before`: if the peer's version is lower than ours, our
+ * leaf hash of that lower version; otherwise null.
  */
 export function compareVersions(
   home: 'ours' | 'theirs',

@@ -10,12 +10,13 @@ import { readOutcomes } from './read-outcomes.ts'
 /**
  * Decides about one entry whose request was refused for its size or content, by the peer or by a proxy.
  *
- * A blocked network or a rate limit refuses every entry. So the entry becomes a dead letter only if another entry is
- * accepted meanwhile and this one is then refused a second time. The second try settles the entry in any case. With a
- * third try, a proxy that refuses every other request could keep us trying for ever.
+ * A blocked network or a rate limit refuses every entry. So the entry becomes a dead letter only if the peer first
+ * accepts another entry and then refuses this entry a second time. There is no third try. With a third try, a proxy
+ * that refuses every other request could keep us trying for ever.
  *
- * `send` sends entries. It returns the answer, or the reason for a refusal, and throws PeerError for anything else.
- * Returns the outcome to settle; `unknown` means an ordinary failure. Throws PeerError for an invalid answer.
+ * `send` sends entries. It returns the answer, or a PeerError if the request was refused. It throws PeerError for any
+ * other failure. Returns the outcomes to settle, or `unknown` for an ordinary failure. Throws PeerError if an answer is
+ * invalid.
  */
 export async function judgeRefused(
   db: Db,
@@ -34,7 +35,7 @@ export async function judgeRefused(
 }
 
 /**
- * Finds another entry to send: the newest earlier entry that the peer has received, or the next entry of another
+ * Finds another entry to send: the newest earlier entry that the peer has received, or else the next entry of another
  * record. Returns null if neither exists.
  */
 async function readOther(db: Db, peer: DrainedPeer, { entries }: Outgoing): Promise<Outgoing | null> {

@@ -26,11 +26,11 @@ import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { toBase64Url, toHex } from '../../signing/text-of-bytes.ts'
 
 /*
- * Records of other ledgers that were received here, in the shape of this ledger's own records.
+ * The functions below read records of other ledgers that were received here, in the form of this ledger's own records.
  *
- * Each seq is a position in this ledger's chain: that of the receiving entry. Agents are named from this ledger's
- * view: `agt_…` is an agent of this ledger, `led_…/agt_…` an agent of another. Everything else is what the home
- * signed.
+ * Each seq is the position of our receiving entry in this ledger's chain. Agents are named from this ledger's view:
+ * `agt_…` is an agent of this ledger, `led_…/agt_…` an agent of another ledger. All other values are those that the
+ * home signed.
  */
 
 export type RemoteReadDeps = {
@@ -40,11 +40,11 @@ export type RemoteReadDeps = {
 }
 
 /**
- * Names a record, and the agent that requests it.
+ * Query for a record on behalf of an agent.
  *
- * - `ledger`: the ledger's id as text.
+ * - `ledger`: id of this ledger, as text.
  * - `agentId`: the caller, or the agent that the caller acts for.
- * - `peerId`: the peer that sent the record. If absent: the first peer that sent it.
+ * - `peerId`: the peer that sent the record. If absent, the first peer that sent it.
  */
 type RemoteRecordQuery = {
   readonly ledger: string
@@ -54,18 +54,18 @@ type RemoteRecordQuery = {
   readonly agentId: Uuid
 }
 
-/** A record of another ledger: its row with the parsed columns. */
+/** A record of another ledger: its database row, with the columns parsed. */
 export type RemoteRecord = {
   readonly row: RemoteRecordRow
-  /** `led_…` of this ledger. */
+  /** Id of this ledger, as text: `led_…`. */
   readonly ledger: string
   readonly home: string
   readonly gated: GatedRecord
 }
 
 /**
- * Finds a record that a peer has sent. Returns null if there is no such record, or if `peerId` is absent and this
- * ledger has a record of its own with that id.
+ * Finds a record that a peer has sent. Returns null if there is no such record. Also returns null if `peerId` is absent
+ * and this ledger has a record of its own with that id.
  */
 export async function findRemoteRecord(
   { lookups }: Pick<RemoteReadDeps, 'lookups'>,
@@ -78,8 +78,8 @@ export async function findRemoteRecord(
 }
 
 /**
- * Finds a record that the agent may see; otherwise returns null. `ownOnly`: only records that the agent performs or
- * has offered a step for.
+ * Finds a record that the agent may see. Returns null if there is none. `ownOnly`: true if the agent may see only
+ * records that it performs or has offered a step for.
  */
 export async function findVisibleRemoteRecord(
   deps: RemoteReadDeps,
@@ -97,8 +97,8 @@ export async function findVisibleRemoteRecord(
 }
 
 /**
- * Lists the home's entries after `afterVersion`, as the entries that received them. Returns null if the agent may not
- * see the record.
+ * Lists the home's entries about a record after `afterVersion`. Each is shown as the entry by which this ledger
+ * received it. Returns null if the agent may not see the record.
  */
 export async function listRemoteRecordEntries(
   deps: RemoteReadDeps,
@@ -147,7 +147,7 @@ export function remoteStatusOf({ gated, row }: RemoteRecord): LifecycleState {
   }
 }
 
-/** Reads the newest step of each kind. An unreadable step is left out, as for the ledger's own records. */
+/** Reads the newest step of each kind. Leaves out unreadable steps, as is done for the ledger's own records. */
 export async function readRemoteSteps(
   { readPool, envelopeKeys }: RemoteReadDeps,
   ledgerId: Uuid,
@@ -195,8 +195,8 @@ function readStep(record: RemoteRecord, row: RemoteStepRow, statement: ParsedSta
 }
 
 /**
- * Renders our receiving entry as JSON, with the received envelope. The document that the entry digests is added,
- * except the payload.
+ * Renders our receiving entry as JSON, with the received envelope. Adds the document that the received entry digests. A
+ * payload is never added.
  */
 function renderEntryLine(keys: EnvelopeKeys, row: RemoteEntryRow): string {
   return (
@@ -217,15 +217,15 @@ function renderDocument(keys: EnvelopeKeys, row: RemoteEntryRow): string {
 }
 
 /**
- * Returns the subject whose document this step digests for the first time: the last subject, if that document is new;
- * otherwise null.
+ * Returns the statement's last subject if this entry is the first to digest the subject's document. Otherwise returns
+ * null.
  */
 function digestedBy({ kind, subjects }: ParsedStatement) {
   const last = subjects.at(-1)!
   return kind === 'completion-submitted' || last.name.includes('/') ? last : null
 }
 
-/** Returns an agent's name as seen from this ledger. `signed`: the name that the home signed. */
+/** Converts an agent's name to the name as seen from this ledger. `signed`: the name that the home signed. */
 function localAgentName({ ledger, home }: Pick<RemoteRecord, 'ledger' | 'home'>, signed: string): string {
   if (signed === 'system') return signed
   const remote = parseRemoteAgent(signed)
@@ -233,7 +233,10 @@ function localAgentName({ ledger, home }: Pick<RemoteRecord, 'ledger' | 'home'>,
   return remote.ledger === ledger ? remote.agent : signed
 }
 
-/** Renders a record as JSON, like the ledger's own. Throws `integrity_fault` if the creation is not the signed one. */
+/**
+ * Renders a record as JSON, in the form of the ledger's own records. Throws `integrity_fault` if the stored creation
+ * differs from the signed creation.
+ */
 export function renderRemote({ envelopeKeys }: RemoteReadDeps, record: RemoteRecord, steps: Steps): string {
   const { row, home, gated } = record
   const { predicate, actor, key, onBehalfOf, recordedAt } = readCreation(envelopeKeys, row)
@@ -305,7 +308,7 @@ function erasureOf(keys: EnvelopeKeys, record: RemoteRecord): ErasureView | null
   }
 }
 
-/** Returns the newest offer of an agent of this ledger; null: no agent of this ledger has made an offer. */
+/** Returns the newest offer of an agent of this ledger. Returns null if there is no offer. */
 export function offerOf(row: OfferColumns | { [Name in keyof OfferColumns]: null }): OfferView | null {
   if (row.offerSeq === null) return null
   return {

@@ -8,16 +8,16 @@ import type { RequestMax } from './outbox.ts'
 export type Refusal = 'size' | 'contents'
 
 /**
- * Computes the limits of the next request to a peer. After a refusal because of size, requests have half the bytes
- * for a while. After a refusal because of content, the number of entries is halved until the refused entry is found.
- * No I/O.
+ * Computes the size limits of the next request to a peer. If a request was refused for its size, later requests have
+ * half the bytes for a while. If a request was refused for its content, the number of entries is halved until the
+ * refused entry is found. Does no I/O.
  */
 export class RequestLimits {
   #bytes: number
-  /** At least one of this many next entries is known to be refused. 0: no entry is known to be refused. */
+  /** Number of next entries among which at least one is known to be refused. 0 if no entry is known to be refused. */
   #suspects = 0
 
-  /** `bytes`: the limit that is stored for the peering; null: no limit is stored. */
+  /** `bytes`: the limit in bytes that is stored for the peering. null if no limit is stored. */
   constructor(bytes: number | null) {
     this.#bytes = Math.min(bytes ?? PEER_REQUEST_ENTRY_BYTES_MAX, PEER_REQUEST_ENTRY_BYTES_MAX)
   }
@@ -32,14 +32,14 @@ export class RequestLimits {
     return this.#suspects > 0
   }
 
-  /** Limit to store for the peering, in bytes; null: the default. */
+  /** Limit in bytes to store for the peering. null if the limit is the default. */
   get learnt(): number | null {
     return this.#bytes < PEER_REQUEST_ENTRY_BYTES_MAX ? this.#bytes : null
   }
 
   /**
-   * Lowers the limits after a refusal. Returns false if the request had a single entry, because nothing smaller can
-   * be sent.
+   * Lowers the limits after a refusal. Returns false if the request had a single entry, because then nothing smaller
+   * can be sent.
    */
   refuse(refusal: Refusal, { entries, bytes }: RequestMax): boolean {
     if (entries <= 1) return false
@@ -48,13 +48,13 @@ export class RequestLimits {
     return true
   }
 
-  /** Halves the limit until it is below `bytes`. The limit therefore stays a halving of the default. */
+  /** Halves the limit, once or more, until it is below `bytes`. */
   shrink(bytes: number): void {
     while (this.#bytes >= bytes) this.#bytes = Math.floor(this.#bytes / 2)
     this.#bytes = Math.max(this.#bytes, PEER_REQUEST_ENTRY_BYTES_MIN)
   }
 
-  /** Call when this many entries, counted from the first, are settled. */
+  /** Must be called when the next `entries` entries are settled. */
   settle(entries: number): void {
     this.#suspects = Math.max(0, this.#suspects - entries)
   }

@@ -22,7 +22,10 @@ export type UnderWay = {
   readonly posted: Promise<PromiseSettledResult<JsonObject>>
 }
 
-/** Reads the next entries of the chain. Returns null if there are too few, or if the backlog must be sent first. */
+/**
+ * Reads the next entries of the chain. Returns null if there are fewer than `entriesMin`, or if the backlog must be
+ * sent first.
+ */
 export async function readAfter(
   pool: pg.Pool,
   { peer, outgoing: { nextSeq, backlog } }: Request,
@@ -34,7 +37,7 @@ export async function readAfter(
   return next.entries.length < entriesMin && !next.isFull ? null : next
 }
 
-/** Returns true if the peer has received all entries. If not, entries that were read later may have to wait. */
+/** Returns true if the peer has received all entries of the request. If not, later entries may have to wait. */
 export function isAllReceived({ outgoing: { entries }, answer: { outcomes } }: AnsweredRequest): boolean {
   return (
     Array.isArray(outcomes) &&
@@ -58,8 +61,8 @@ export function nothingSent({ nextSeq, knownKid }: DrainedPeer): SentResults {
 }
 
 /**
- * Returns the pause after failures. It doubles with each failure, and a random share of at most half is taken off. It
- * is at least the peer's Retry-After, up to a bound.
+ * Returns the pause in ms after failures. The pause doubles with each failure. A random share of at most half is
+ * subtracted. The pause is never shorter than the peer's Retry-After, which counts up to PEER_RETRY_AFTER_MS_MAX.
  */
 export function retryMs(failures: number, retryAfterMs: number | null): number {
   const backoffMs = Math.min(PEER_RETRY_MS_MAX, PEER_RETRY_MS_MIN * 2 ** Math.min(failures, 20))

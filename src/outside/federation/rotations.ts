@@ -24,14 +24,14 @@ import { authorOf, inTransaction, notAppended } from './peer-transaction.ts'
 import { type ReceivedEntry, receivedOf, receivedRow } from './proposed.ts'
 import type { ReceiveDeps } from './receive.ts'
 
-/** A `server-key-rotated` of the peer's chain; `envelope` in base64. */
+/** A `server-key-rotated` entry of the peer's chain. `envelope` is in base64. */
 type SentRotation = { readonly seq: number; readonly envelope: string }
 
 type Rotation = ReceivedEntry & { readonly newKey: PeerKeyText }
 
 /**
- * Receives a peer's key rotations. The first rotation is signed by the key known here, and each later one by the key
- * before it. The newest key signs the request.
+ * Receives a peer's key rotations. The first rotation is signed by the key that is known here. Each later rotation is
+ * signed by the key that the previous rotation introduced. The newest key signs the request.
  *
  * Returns the envelopes (base64) of our entries for the new rotations. Throws ApiError.
  */
@@ -58,7 +58,7 @@ export async function receiveRotations(
       const author = authorOf(request)
       const signer = await deps.signers.signerOf(author)
       const receipts: string[] = []
-      // Appended one by one, because each rotation ends the key that the previous one introduced.
+      // Rotations are appended one by one, because each one replaces the key that the previous one introduced.
       for (const rotation of rotations) {
         const { entry } = sealEntry(signer, author, keyRotated(deps, request, rotation), deps.now())
         const [answer] = await appendEntries(client, [entry])
@@ -90,7 +90,7 @@ function currentOf(keys: readonly PeerKeyRow[]): PeerKeyText {
   return { kid, alg, spki: spki.toString('base64') }
 }
 
-/** Returns the new rotations. Known rotations are skipped: the peer sends them again if an answer was lost. */
+/** Returns the new rotations. Skips known rotations, which the peer sends again if an answer was lost. */
 function followKeys(ledger: string, keys: readonly PeerKeyRow[], sent: readonly SentRotation[]): Rotation[] {
   const rotations: Rotation[] = []
   let current = currentOf(keys)

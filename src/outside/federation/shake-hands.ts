@@ -24,8 +24,9 @@ export type ShakeHandsDeps = {
 }
 
 /**
- * Makes the invited side's handshake: sends the token, gets the inviter's signed entry, and appends an entry of our
- * own that names the inviter's. Throws PeerError. Another attempt sends the same request and gets the same answer.
+ * Makes the handshake for the invited side. Sends the token, gets the inviter's signed entry, and appends an entry of
+ * our own that names the inviter's entry. Throws PeerError. A repeated attempt sends the same request and gets the same
+ * answer.
  */
 export async function shakeHands(
   deps: ShakeHandsDeps,

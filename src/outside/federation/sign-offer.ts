@@ -11,14 +11,16 @@ import { partyOf } from '../../records/write/on-behalf-of.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
 import type { RemoteRecord } from './remote-records.ts'
 
-/** A step to offer, for a record as this ledger knows it. `document`: the evidence of a completion. */
+/**
+ * A step to offer for a record, as this ledger knows the record. `document`: the evidence of a completion, otherwise
+ * null.
+ */
 export type Offer = StepInput & {
   readonly step: OfferedStep
   readonly document: NamedDocument | null
   readonly record: RemoteRecord
 }
 
-/** Signs the offer and returns the entry for append_entries. */
 export function signOffer(signer: Signer, caller: Caller, offer: Offer, recordedAtMs: number): EntryRow {
   const { step, document, record, recordId, onBehalfOf, traceparent } = offer
   const name = formatId('rec', recordId)
@@ -45,7 +47,7 @@ export function signOffer(signer: Signer, caller: Caller, offer: Offer, recorded
   return sealEntry(signer, caller, claims, recordedAtMs).entry
 }
 
-/** Returns the columns of the offer as a later query would read them. */
+/** Returns the columns of the offer, as a later query would return them. */
 export function columnsOf(caller: Caller, offer: Offer, seq: number, entry: EntryRow): OfferColumns {
   const { step, document, record, onBehalfOf } = offer
   return {

@@ -4,8 +4,8 @@ import { formatId } from '../../proof/ids.ts'
 import type { PostTracer } from './peer-sender.ts'
 
 /**
- * Makes a tracer. Each request to a peer is a span below the job's span. The request carries many entries, so its
- * span belongs to none of their traces.
+ * Makes a tracer. Each request to a peer is a span below the job's span. A request carries many entries, so its span
+ * belongs to none of the entries' traces.
  */
 export function makePostTracer(tracing: Tracing): PostTracer {
   return (peer, path) => {

@@ -11,13 +11,13 @@ import { PEER_SUMMARY_PAGES_MAX, PEER_SUMMARY_RECORDS_MAX } from './limits.ts'
 import { inTransaction, type PeerTransactionDeps } from './peer-transaction.ts'
 import { type PeerError, unexpectedAnswer } from './post.ts'
 
-/** Newest stored entry of a record. `leaf` in lower-case hex. */
+/** Newest stored entry of a record. `leaf` is in lower-case hex. */
 export type SummaryRecord = { readonly record: string; readonly version: number; readonly leaf: string }
 type SummaryPage = { readonly records: readonly SummaryRecord[]; readonly next: string | null }
 
 /**
- * Summarizes the stored records shared with the peer, from the one after `after`. The summary contains only data that
- * the peer was sent.
+ * Returns one page of the stored records that are shared with the peer, beginning behind the record `after`. The page
+ * contains only data that was sent to the peer.
  */
 export async function summarize(
   deps: PeerTransactionDeps & { readonly inbox: Inbox },
@@ -43,8 +43,8 @@ export async function summarize(
 const LEAF = /^[0-9a-f]{64}$/
 
 /**
- * Fetches a peer's summary, page by page. Returns null as soon as `post` returns null, because the lease is over
- * then. The stored text is `{"whole":…,"records":[[record, version, leaf]…]}`.
+ * Fetches a peer's summary, page by page. Returns null if `post` returns null, which means that the lease is over. The
+ * stored text is `{"whole":…,"records":[[record, version, leaf]…]}`.
  */
 export async function fetchSummary(
   post: (path: string, body: string) => Promise<JsonObject | null>,

@@ -21,12 +21,12 @@ import { inTransaction, type PeerTransactionDeps } from './peer-transaction.ts'
 
 /**
  * A checkpoint of the peer's ledger. `log`: the key that signs the checkpoint. `witness`: the key by which the peer
- * cosigns this ledger; null: the peer does not cosign.
+ * cosigns this ledger's checkpoints, or null if the peer does not cosign.
  */
 export type PeerCheckpoint = {
   readonly log: string
   readonly witness: string | null
-  /** The checkpoint with its proof: the body of a request of C2SP tlog-witness. */
+  /** The checkpoint with its proof, in the form of a request body of C2SP tlog-witness. */
   readonly checkpoint: string
 }
 
@@ -37,15 +37,15 @@ export type WitnessAnswer =
 
 export type WitnessPeerDeps = PeerTransactionDeps & {
   readonly inbox: Inbox
-  /** null: this deployment does not witness peers. */
+  /** Keys for cosigning. null if this deployment does not witness peers. */
   readonly peerWitnessKeys: PeerWitnessKeys | null
   readonly now: () => number
   readonly log: { warn(details: object, message: string): void }
 }
 
 /**
- * Cosigns a checkpoint of a peer, if the checkpoint continues the largest one that this side has cosigned. The new
- * tree is stored before the cosignature is returned. Throws ApiError.
+ * Cosigns a checkpoint of a peer if it continues the largest checkpoint that this side has cosigned. The new tree is
+ * stored before the cosignature is returned. Throws ApiError.
  */
 export async function witnessPeer(
   deps: WitnessPeerDeps,
@@ -70,7 +70,7 @@ export async function witnessPeer(
   return { outcome: 'cosigned', line }
 }
 
-/** Decides, and stores the new state that later decisions depend on. */
+/** Decides whether to cosign. Stores the new state, on which later decisions depend. */
 async function judge(
   { log }: WitnessPeerDeps,
   client: pg.PoolClient,
@@ -78,8 +78,8 @@ async function judge(
   { logKey, witness, checkpoint }: PeerCheckpoint & { readonly logKey: NoteKey },
   { origin, remoteKey, seen }: WitnessedPeer,
 ): Promise<Judgement> {
-  // The signature of the request proves that `log` is the key of the peer's ledger. The stored tree binds the peer,
-  // even after it changes its key.
+  // The signature of the request proves that `log` is the key of the peer's ledger. The stored tree (`seen`) still
+  // applies after the peer has changed its key.
   const find = (name: string) =>
     name === origin && logKey.name === origin ? { origin, keys: [logKey] } : null
   const judgement = judgeCheckpoint(checkpoint, find, () => seen, nativeProviders)

@@ -8,6 +8,8 @@ import { signatureHeader, type WebhookSigner } from './secrets.ts'
 import { mayAskForTime } from './statuses.ts'
 
 /**
+ * Result of one attempt.
+ *
  * - `gone`: the endpoint answered that it wants no more events.
  * - `aborted`: this process aborted the request, so the result is unknown.
  */
@@ -21,9 +23,9 @@ export type AttemptOutcome = {
   readonly outcome: 'delivered' | 'failed' | 'dead'
   readonly status: number | null
   readonly error: string | null
-  /** null: nothing was sent. */
+  /** Duration of the request in ms. null if nothing was sent. */
   readonly durationMs: number | null
-  /** Time from the event to its successful delivery; null for any other outcome. */
+  /** Time in ms from the event to its successful delivery. null if the delivery did not succeed. */
   readonly lagMs: number | null
 }
 
@@ -33,14 +35,14 @@ export type AttemptDeps = {
   readonly connector: Pick<Connector, 'post'>
   readonly now: () => number
   readonly userAgent: string
-  /** null: tracing is off. */
+  /** Traces attempts. null if tracing is off. */
   readonly traceAttempt: AttemptTracer | null
 }
 
 type AttemptedEndpoint = WebhookKey & { readonly url: string; readonly signers: readonly WebhookSigner[] }
 type AttemptedDelivery = Omit<Delivery, 'body'> & { readonly body: string }
 
-/** Called when an attempt starts. Returns a callback for the attempt's result, or null. Neither may throw. */
+/** Called when an attempt starts. Returns a callback for the attempt's result, or null. Neither function may throw. */
 export type AttemptTracer = (
   endpoint: AttemptedEndpoint,
   delivery: AttemptedDelivery,

@@ -10,20 +10,20 @@ import { noticeBody } from './notices.ts'
 import type { Task } from './window.ts'
 
 export type Delivery = StoredDelivery & {
-  /** Time of the event; null for a notice. */
+  /** Time of the event in ms. null if the delivery is a notice. */
   readonly happenedAtMs: number | null
-  /** Traceparent of the request that caused the event. */
+  /** Traceparent of the request that caused the event. null if that request had no traceparent. */
   readonly traceparent: string | null
   /**
-   * The body as JSON. `error`: the stored data are missing or differ from the signed data. null: the archive has the
-   * entry, but did not return it.
+   * The body as JSON. `error` if the stored data are missing or differ from the signed data. null if the entry is in
+   * the archive, but the archive did not return it.
    */
   readonly body: string | { readonly error: string } | null
 }
 
 /**
- * Makes the delivery of an event. `documents`: JSON, if the endpoint includes documents and the entry has any;
- * otherwise null.
+ * Makes the delivery of an event. `documents`: the entry's documents as JSON. null if the endpoint does not include
+ * documents, or if the entry has none.
  */
 export function newDelivery(endpoint: Endpoint, event: LedgerEvent, documents: string | null): Delivery {
   return {
@@ -42,7 +42,10 @@ export function newDelivery(endpoint: Endpoint, event: LedgerEvent, documents: s
   }
 }
 
-/** Makes a delivery from its row. `event`: null for a notice, and for an event that no longer exists. */
+/**
+ * Makes a delivery from its row. `event`: null for a notice, and for an event that no longer exists. `unread` if the
+ * archive did not return the event's entry.
+ */
 export function storedDelivery(
   endpoint: Endpoint,
   stored: StoredDelivery,
@@ -59,13 +62,14 @@ export function storedDelivery(
   return { ...stored, ...about, body }
 }
 
-/** Returns the webhook-id of an event. */
+/** Returns the webhook-id of an event for this endpoint. */
 export function idOf({ ledgerId, webhookId }: Endpoint, { seq, type, timestampMs }: LedgerEvent): Uuid {
   return eventId({ ledgerId, endpoint: webhookId, seq, type, timestampMs })
 }
 
 /**
- * Index of an event within its entry. Only the second event and later ones are listed, because the first has index 0.
+ * Maps an event type to its index among the events of one entry. The first event of an entry has the index 0 and is not
+ * in the map.
  */
 const PLACES: ReadonlyMap<string, number> = new Map(
   Object.values(EVENTS_OF_KIND).flatMap((types) => types.slice(1).map((type, i) => [type, i + 1] as const)),
@@ -83,14 +87,17 @@ export function taskOf(delivery: Delivery, after: EventStep['after'] | null): Ta
 
 function bodyOf({ include }: Endpoint, event: LedgerEvent, documents: string | null): Delivery['body'] {
   if (event.fault) return { error: 'integrity_fault' }
-  // A checkpoint has no document of its own. It has the seq of the last entry that it covers, so a document found by
-  // that seq belongs to the entry.
+  // A checkpoint has no document. Its seq is that of the last entry that it covers. So a document found by this seq
+  // belongs to the entry, not to the checkpoint.
   const isShown = documents !== null && event.envelope !== null
   const shown = isShown ? `,"documents":${documents}` : ''
   return renderEvent(event, envelopeMember(event, include.includes('envelope')) + shown)
 }
 
-/** Returns the delivery after one more attempt; `tries` counts the attempts of the current round of retries. */
+/**
+ * Returns the delivery after one more attempt. `tries` counts the attempts of the current round of retries, `attempts`
+ * counts all.
+ */
 export function afterAttempt(delivery: Delivery, attempt: Attempt): Delivery {
   return {
     ...delivery,

@@ -42,7 +42,7 @@ import {
 export type EndpointSenderDeps = AttemptDeps &
   StopDeps & {
     readonly pool: pg.Pool
-    /** Requests under way to all endpoints of this process. */
+    /** Divides the requests that this process may have under way among its endpoints. */
     readonly requests: Shares
     readonly observeDelivery: DeliveryObserver
     /** Makes the follower verify the ledger at once. */
@@ -51,12 +51,12 @@ export type EndpointSenderDeps = AttemptDeps &
 
 /**
  * Delivers to one endpoint during one lease: reads deliveries, sends them, and writes their outcomes. The number of
- * requests at a time depends on how well the endpoint answers.
+ * concurrent requests depends on how well the endpoint answers.
  *
- * Sending continues during a query. Only one read or write runs at a time, so that no row is read while its outcome
- * is being written. Successful deliveries are gathered before they are written, and the stream is read meanwhile. A
- * delivery that will be retried, or that others wait for, is written at once, because it decides what may be sent
- * next.
+ * Sending continues during a query. Only one read or write runs at a time, so that no row is read while its outcome is
+ * being written. Successful deliveries are gathered before they are written, and the stream is read meanwhile. A
+ * delivery is written at once if it must be retried or if other deliveries wait for it, because its row decides what
+ * may be sent next.
  */
 export class EndpointSender {
   readonly lease: WebhookLease
@@ -72,37 +72,37 @@ export class EndpointSender {
   #ends: LedgerEnds
   #recover: Endpoint['recover']
   #mayHaveDue: boolean
-  /** The cursor's due time at the last read of due deliveries. */
+  /** The cursor's due time, as it was when due deliveries were last read. */
   #dueSeen: string | null = null
   #retryAtMs = Number.POSITIVE_INFINITY
   #mayHaveMore = true
   /**
-   * Settlements wait for the ledger's verified size. Stream: the next event and all that follow it wait. Due: some
-   * due deliveries wait.
+   * True if the stream's next event is a settlement that waits for the ledger's verified size. All later events wait
+   * too. `#isDueGated`: true if some due deliveries are such settlements.
    */
   #isStreamGated = false
   #isDueGated = false
   /** True if the archive did not return the next event of the stream, or the events to recover. */
   #isArchiveAway = false
-  /** True: the sender starts nothing more and waits for the deliveries under way. */
+  /** True if the sender starts nothing more and waits for the deliveries under way. */
   #closing = false
-  /** True: another job has the lease, so this sender writes nothing more. */
+  /** True if another job has the lease. Then this sender writes nothing more. */
   #isLeaseLost = false
   #busy = false
   /**
-   * True if a write is needed now: for an outcome that decides on other deliveries, for a position without wanted
-   * events, or for a pause.
+   * True if a write is needed at once: other deliveries depend on an outcome, the position has moved past unwanted
+   * events only, or a pause begins.
    */
   #mustWrite = false
   /**
-   * Times by `performance.now()`: since when outcomes wait to be written, and since when there is nothing to do.
-   * null: neither applies.
+   * Time by `performance.now()` since which outcomes wait to be written. null if none wait. `#idleSince`: time since
+   * which there is nothing to do. null if there is work.
    */
   #unwrittenSince: number | null = null
   #idleSince: number | null = null
   /**
-   * Upper bound of pending and waiting deliveries. Other processes only lower the count, except when a caller
-   * requests redelivery.
+   * Upper bound of the number of pending and waiting deliveries. Other processes only lower the number, except when a
+   * caller requests redelivery.
    */
   #open: number
   readonly #mayLinger: () => boolean
@@ -114,7 +114,7 @@ export class EndpointSender {
     about: {
       readonly loader: DeliveryLoader
       readonly signers: readonly WebhookSigner[]
-      /** Returns true if an endpoint without work may keep its lease for a while. */
+      /** Returns true if an endpoint without work may keep its lease for a short time. */
       readonly mayLinger: () => boolean
     },
   ) {
@@ -141,8 +141,8 @@ export class EndpointSender {
   }
 
   /**
-   * Delivers until there is nothing to do or the lease is over. Throws database errors; another job then takes the
-   * lease.
+   * Delivers until there is nothing to do or the lease is over. Throws database errors. After such an error another job
+   * takes the lease.
    */
   async run(): Promise<void> {
     this.#pump()
@@ -158,7 +158,6 @@ export class EndpointSender {
     return this.#isGated ? WEBHOOK_GATED_PAUSE_MS : null
   }
 
-  /** Applies the state that the last poll read. */
   applyState({ isOurs, version, dueAt, isDue, ends }: EndpointState): void {
     if (!isOurs) this.#isLeaseLost = true
     if (!isOurs || version !== this.#endpoint.version) this.#closing = true
@@ -169,8 +168,8 @@ export class EndpointSender {
     const { size, checkpoint, verifiedSize } = this.#ends
     this.#ends = ends
     if (ends.size > size || ends.checkpoint > checkpoint) this.#mayHaveMore ||= !this.#isStreamGated
-    // The verified size has fallen, so a fault was found. Deliveries that were read but not sent are returned and
-    // read again.
+    // The verified size has fallen, so a fault was found. The lease ends, and deliveries that were read but not sent
+    // are read again later.
     if (ends.verifiedSize < verifiedSize) this.#closing = true
     if (ends.verifiedSize > verifiedSize) this.#openGate()
     else if (this.#isGated) this.#deps.requestVerification(this.#endpoint.ledgerId)
@@ -182,7 +181,7 @@ export class EndpointSender {
     this.#pump()
   }
 
-  /** Aborts the requests under way; the next worker sends them again. */
+  /** Aborts the requests under way. The next worker sends their deliveries again. */
   cut(): void {
     this.#closing = true
     this.#cut.abort()
@@ -206,7 +205,7 @@ export class EndpointSender {
   }
 
   /**
-   * Ends the lease. A poll that runs meanwhile must not start anything, because another worker would send the same
+   * Ends the lease. A poll that is still running must not start anything, because another worker would send the same
    * deliveries too.
    */
   #end(): void {
@@ -215,8 +214,8 @@ export class EndpointSender {
   }
 
   /**
-   * An endpoint with a steady flow of events keeps its lease, because a new lease for each event would cost more than
-   * the event.
+   * Returns true if the lease is over. An endpoint with a steady flow of events keeps its lease, because a new lease
+   * for each event would cost more than the event.
    */
   #isOver(): boolean {
     if (this.#window.underWay > 0) return false
@@ -227,7 +226,7 @@ export class EndpointSender {
     return nowMs - this.#idleSince >= WEBHOOK_LINGER_MS || !this.#mayLinger()
   }
 
-  /** Returns the next read or write of the database; null: there is nothing to read or write. */
+  /** Returns the next read or write of the database. Returns null if nothing is to be read or written. */
   #nextStep(): (() => Promise<void>) | null {
     if (this.#isLeaseLost) return null
     if (this.#mustWrite || this.#isWriteDue()) return () => this.#write()
@@ -236,7 +235,7 @@ export class EndpointSender {
     const isNextOnly = !this.#mayHaveDue && !this.#recover
     if (this.#mayHaveMore && (isNextOnly || this.#health.isNewFirst)) return () => this.#loadNext()
     if (isNextOnly) return null
-    // Outcomes are written first, because the read relies on the written rows.
+    // Writes outcomes first, because the following read relies on the written rows.
     if (this.#window.writes > 0) return () => this.#write()
     return this.#mayHaveDue ? () => this.#loadDue() : () => this.#loadRecovery(this.#recover!)
   }
@@ -363,12 +362,12 @@ export class EndpointSender {
 
   async #loadNext(): Promise<void> {
     this.#mayHaveMore = false
-    // Limits the rows of an endpoint that never answers. New events wait in the chain, which costs nothing.
+    // Limits the number of rows of an endpoint that never answers. New events wait in the chain, which costs nothing.
     if (this.#open >= WEBHOOK_OPEN_MAX)
       this.#open = await countOpen(this.#deps.pool, this.#endpoint, WEBHOOK_OPEN_MAX)
     if (this.#open >= WEBHOOK_OPEN_MAX) {
-      // Sending due deliveries makes room first. If the sender paused instead, an endpoint whose lease begins with a
-      // new delivery would never get its due deliveries.
+      // Sending due deliveries makes room, so they are read first. Without this line the sender would pause. An
+      // endpoint whose lease begins with a new delivery would then never get its due deliveries.
       if (this.#mayHaveDue) return
       this.#health.pause(this.#deps.now())
       this.#mustWrite = true
@@ -405,7 +404,10 @@ export class EndpointSender {
     return this.#isStreamGated || this.#isDueGated
   }
 
-  /** Checks the gate again. The read used the verified size in `ends`, which may have risen meanwhile. */
+  /**
+   * Lets gated deliveries continue if the verified size has risen above the size that the read used (`ends`). Otherwise
+   * requests verification.
+   */
   #checkGate(ends: LedgerEnds): void {
     if (!this.#isGated) return
     if (this.#ends.verifiedSize > ends.verifiedSize) this.#openGate()
@@ -421,7 +423,7 @@ export class EndpointSender {
   async #loadRecovery(recover: NonNullable<Endpoint['recover']>): Promise<void> {
     const read = await this.#unlessUnreadable(this.#loader.recovery(recover))
     if (read === null) {
-      // The stored cursor still has the recovery, so a later lease continues it.
+      // The recovery is still in the stored cursor, so a later lease continues the recovery.
       this.#recover = null
       return
     }
@@ -432,7 +434,7 @@ export class EndpointSender {
     this.#mayHaveDue = true
   }
 
-  /** Writes outcomes, and the rows of `more`, in one statement. */
+  /** Writes outcomes and the rows of `more` in one statement. `again`: settled deliveries that are sent again. */
   async #write(
     more: readonly WrittenDelivery[] = [],
     again: readonly RedeliveredEvent[] = [],

@@ -31,15 +31,15 @@ export type EndpointSendersDeps = Omit<EndpointSenderDeps, 'requests'> & {
   readonly entriesUrl: string
 }
 
-/** Endpoints that this process delivers to now. One query serves all of them. */
+/** Delivers to many endpoints at once. One query reads the changes of all of them. */
 export class EndpointSenders {
   readonly #deps: EndpointSendersDeps
   readonly #senders = new Set<EndpointSender>()
   readonly #leases = new Set<Promise<unknown>>()
   readonly #signers = new Map<string, WebhookSigner>()
   /**
-   * Shares of the requests, by endpoint. Without shares, a hundred slow endpoints of one tenant would take all
-   * requests, because an endpoint whose request ends is the first to start another.
+   * Divides the concurrent requests among the endpoints. Otherwise a hundred slow endpoints of one tenant would take
+   * all requests, because the endpoint whose request ends is the first to start another one.
    */
   readonly #requests = new Shares({ rule: 'rest', max: WEBHOOK_REQUESTS_MAX })
   #renewedAt = 0
@@ -63,7 +63,7 @@ export class EndpointSenders {
     return this.#requests.taken
   }
 
-  /** Delivers during one lease, to its end. Does nothing if another job has the lease. */
+  /** Delivers until the lease ends. Does nothing if another job has the lease. */
   async take(lease: WebhookLease): Promise<void> {
     if (this.#stopping) return
     const taken = this.#take(lease)
@@ -94,7 +94,8 @@ export class EndpointSenders {
   }
 
   /**
-   * Starts nothing more. Requests under way get some time; then they are aborted, and other workers send them again.
+   * Starts nothing more. Waits up to WEBHOOK_STOP_MS_MAX for the requests under way, then aborts them. Other workers
+   * send aborted deliveries again.
    */
   async stop(): Promise<void> {
     this.#stopping = true
@@ -106,7 +107,10 @@ export class EndpointSenders {
     clearTimeout(cut)
   }
 
-  /** Reads changes of all endpoints. If the read fails, nothing changes: a lease that is not renewed ends by itself. */
+  /**
+   * Reads changes of all endpoints and renews their leases. A failed read changes nothing here: a lease that is not
+   * renewed ends by itself.
+   */
   async poll(): Promise<void> {
     if (this.#isPolling || this.#senders.size === 0) return
     this.#isPolling = true
@@ -130,7 +134,7 @@ export class EndpointSenders {
     this.#timer = null
   }
 
-  /** Returns the signer of a secret. Opened secrets are cached, because an endpoint gets one lease after the other. */
+  /** Returns the signer of a secret. Caches opened secrets, because an endpoint often gets another lease soon. */
   #signerOf(endpoint: Endpoint, secret: Endpoint['secrets'][number]): WebhookSigner {
     const known = this.#signers.get(secret.secretId)
     if (known) return known

@@ -25,7 +25,10 @@ type EndpointDeps = {
   readonly outboundAllow: Allowances
 }
 
-/** `made`: the new secret, which is shown only once. `webhook` may already have a newer secret. */
+/**
+ * An endpoint with a new secret. `made`: the new secret, which is shown only once. `webhook` may already have a newer
+ * secret.
+ */
 type EndpointWithSecret = { readonly webhook: WebhookRow; readonly made: NewWebhookSecret }
 
 type EndpointChanges = { readonly [Name in keyof WebhookSettings]?: WebhookSettings[Name] | undefined }
@@ -33,8 +36,8 @@ type EndpointChanges = { readonly [Name in keyof WebhookSettings]?: WebhookSetti
 /**
  * Creates an endpoint.
  *
- * A client may repeat a request that got no answer. So an endpoint that equals an existing one is refused
- * (`state_conflict`), and the refusal names the existing one.
+ * A client may repeat a request that got no answer. So an endpoint that equals an existing endpoint is refused
+ * (`state_conflict`). The refusal names the existing endpoint.
  */
 export async function createEndpoint(
   deps: EndpointDeps,
@@ -56,8 +59,8 @@ export async function createEndpoint(
 }
 
 /**
- * Changes an endpoint's settings. The endpoint keeps its secrets: rotate them if you no longer trust the old
- * receiver.
+ * Changes an endpoint's settings. The endpoint keeps its secrets. The ledger must rotate them if it no longer trusts
+ * the old receiver.
  */
 export async function changeEndpoint(
   deps: EndpointDeps,
@@ -73,7 +76,7 @@ export async function changeEndpoint(
   return getEndpoint(deps, caller, webhookId)
 }
 
-/** Adds a new secret. Deliveries are also signed with the earlier secrets for `overlapSeconds`. */
+/** Adds a new secret. For `overlapSeconds`, deliveries are signed with the earlier secrets too. */
 export async function rotateEndpointSecret(
   deps: EndpointDeps,
   caller: Caller,
@@ -107,7 +110,7 @@ export function noEndpoint(webhookId: Uuid): ApiError {
   return new ApiError('not_found', `the ledger has no webhook ${formatId('whk', webhookId)}`)
 }
 
-/** Checks settings. Sorts their lists and removes duplicates, so that equal lists have equal texts. */
+/** Checks settings. Returns their lists sorted and without duplicates, so that equal lists have equal texts. */
 function checkSettings(deps: Pick<EndpointDeps, 'outboundAllow'>, settings: EndpointChanges) {
   const { url, events, types, include } = settings
   if (events && events.length > 1 && events.includes('*')) {
@@ -127,8 +130,8 @@ function checkSettings(deps: Pick<EndpointDeps, 'outboundAllow'>, settings: Endp
 }
 
 /**
- * Throws unless the caller has `records:read`. The scope is needed because documents are sent to the URL, so setting
- * the URL is a way of reading them.
+ * Throws if the caller lacks the scope `records:read`. Documents are sent to the endpoint's URL, so whoever sets the
+ * URL can read them.
  */
 function requireRecordsRead(caller: Caller): void {
   if (caller.scopes.has('records:read')) return

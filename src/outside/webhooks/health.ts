@@ -12,27 +12,26 @@ import {
 } from './limits.ts'
 import { breakerPauseMs, refusalPauseMs } from './schedule.ts'
 
-/** Why deliveries to an endpoint have ended. */
+/** State of an endpoint that gets no more deliveries, with the reason. */
 export type Stop =
   | { readonly state: 'paused'; readonly reason: 'failing' }
   | { readonly state: 'disabled'; readonly reason: 'gone' }
 
 export type Failure = {
   /**
-   * True if the endpoint gave no answer, or a status that says it is unavailable. Otherwise it refused this event and
-   * may accept the next.
+   * True if the endpoint gave no answer, or a status that means that it is unavailable. False if the endpoint refused
+   * this event. Then it may accept the next event.
    */
   readonly isDown: boolean
   readonly isGone: boolean
-  /** Retry-After of the endpoint's answer. */
   readonly waitMs: number
 }
 
 export type KnownHealth = Pick<Endpoint, 'failures' | 'failingSinceMs' | 'failingDays' | 'lastFailureMs'>
 
 /**
- * Returns true if the last failure is longer ago than a delivery's retries can last. The next failure then begins a
- * new series.
+ * Returns true if more time has passed since the last failure than the retries of a delivery can last. The next failure
+ * then begins a new series.
  */
 function isQuiet(lastFailureMs: number | null, nowMs: number): boolean {
   return lastFailureMs !== null && nowMs - lastFailureMs > WEBHOOK_FAILING_GAP_MS_MAX
@@ -64,14 +63,14 @@ export class EndpointHealth {
     this.#requestsMax = this.#failures === 0 ? WEBHOOK_REQUESTS_FIRST : 1
   }
 
-  /** Requests that may be under way at a time. */
+  /** Maximum number of requests that may be under way at the moment. */
   get requestsMax(): number {
     return this.#requestsMax
   }
 
   /**
-   * True if the next attempt must be a new delivery. If an endpoint always fails, every other attempt is a new
-   * delivery, because the endpoint may refuse only the old ones.
+   * True if the next attempt must be a new delivery. For an endpoint that always fails, every second attempt is a new
+   * delivery, because the endpoint may refuse only the old deliveries.
    */
   get isNewFirst(): boolean {
     return this.#failures >= WEBHOOK_BREAKER_FAILURES && this.#failures % 2 === 0
@@ -90,7 +89,7 @@ export class EndpointHealth {
 
   fail(nowMs: number, { isDown, isGone, waitMs }: Failure): void {
     if (isQuiet(this.#lastFailureMs, nowMs)) this.#beginAnew()
-    // Requests that fail together count as one failure: an endpoint that restarts fails all of them at once.
+    // Requests that fail together count as one failure, because an endpoint that restarts fails all of them at once.
     if (nowMs >= this.#breakerUntilMs) {
       this.#failures++
       const pauseMs = isDown ? breakerPauseMs(this.#failures) : refusalPauseMs(this.#failures)
@@ -117,8 +116,8 @@ export class EndpointHealth {
   }
 
   /**
-   * Pauses an endpoint that has too many open deliveries for a new one. After the pause the open deliveries are
-   * counted again.
+   * Pauses an endpoint that has the maximum number of open deliveries. After the pause the open deliveries are counted
+   * again.
    */
   pause(nowMs: number): void {
     this.#retryAfterUntilMs = Math.max(this.#retryAfterUntilMs, nowMs + WEBHOOK_PAUSE_MS)

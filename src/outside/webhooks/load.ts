@@ -22,8 +22,8 @@ import type { Task } from './window.ts'
 /**
  * Reads and verifies deliveries of an endpoint for its lease.
  *
- * Events that the archive does not return in time wait for a later lease. `due` leaves them out; `next` and
- * `recovery` throw ApiError `archive_unavailable`.
+ * Events that the archive does not return in time wait for a later lease. `due` returns their deliveries with the body
+ * null. `next` and `recovery` throw ApiError `archive_unavailable`.
  */
 export class DeliveryLoader {
   readonly #db: Db
@@ -49,8 +49,8 @@ export class DeliveryLoader {
   }
 
   /**
-   * Reads due deliveries. `full`: there may be more. `isGated`: some of them are settlements that wait for the
-   * ledger's verified size.
+   * Reads due deliveries. `full`: true if there may be more. `isGated`: true if some due deliveries are settlements
+   * that wait for the ledger's verified size.
    */
   async due(
     inHand: readonly Uuid[],
@@ -76,7 +76,7 @@ export class DeliveryLoader {
     return { tasks, full: stored.length === limit, isGated: isHeld }
   }
 
-  /** Reads the next events of the ledger's stream. Leaves out events that already have a row. */
+  /** Reads the next events of the ledger's stream. Leaves out events whose delivery already has a row. */
   async next(from: EventPosition, ends: LedgerEnds) {
     const page = await readEvents(this.#db, this.#source, from, ends, this.perLoad)
     const ids = page.steps.map(({ event }) => idOf(this.#endpoint, event))
@@ -94,12 +94,13 @@ export class DeliveryLoader {
   }
 
   /**
-   * Reads events that are to be delivered again, starting at `from`. `fresh`: events without a row. `again`: events
-   * with a row. The returned `from` is where the next call continues; null: no events are left.
+   * Reads events that are to be delivered again, beginning with entry `from`. Returns `fresh`, the events without a
+   * row, and `again`, the events whose delivery is dead, or delivered if `delivered` is true. The next call continues
+   * at the returned `from`, which is null if no events are left.
    */
   async recovery({ from, end, delivered }: NonNullable<Endpoint['recover']>) {
     const start = { seq: from, eventsDelivered: 0, checkpoint: Number.MAX_SAFE_INTEGER }
-    // The verified size does not matter here, because this read only makes rows; `due` decides what is sent.
+    // The verified size does not matter here, because this read only makes rows. Later `due` decides what is sent.
     const ends = { size: end, checkpoint: 0, verifiedSize: Number.MAX_SAFE_INTEGER }
     const page = await readEvents(this.#db, this.#source, start, ends, this.perLoad)
     const ids = page.steps.map(({ event }) => idOf(this.#endpoint, event))
@@ -110,7 +111,8 @@ export class DeliveryLoader {
       const isAgain = stateOf(i) === 'dead' || (delivered && stateOf(i) === 'delivered')
       return isAgain ? [{ eventId: ids[i]!, recordId: event.recordId }] : []
     })
-    // The second event of an entry may be on the next page. That page then reads the first event again too.
+    // If an entry has two events, the second event may be on the next page. That page then begins with the first event
+    // again.
     const { seq } = page.position
     return {
       fresh: fresh.map(({ event }) => {
@@ -122,7 +124,7 @@ export class DeliveryLoader {
     }
   }
 
-  /** Events per read: as many as fit the endpoint's share of memory. */
+  /** Number of events per read. The endpoint's share of memory limits this number. */
   get perLoad(): number {
     const [most, share] = this.#wantsDocuments
       ? [WEBHOOK_EVENTS_WITH_DOCUMENTS_PER_LOAD, this.#shareOf() / WEBHOOK_EVENTS_PER_DOCUMENTED_EVENT]
@@ -134,7 +136,9 @@ export class DeliveryLoader {
     return this.#endpoint.include.includes('documents')
   }
 
-  /** Returns documents as JSON. The key is the seq. The map is empty if the endpoint does not include documents. */
+  /**
+   * Maps the seq of an event to its documents as JSON. Returns an empty map if the endpoint does not include documents.
+   */
   async #documents(events: readonly LedgerEvent[]): Promise<ReadonlyMap<number, string>> {
     if (!this.#wantsDocuments) return new Map()
     const seqs = [...new Set(events.filter(({ envelope }) => envelope !== null).map(({ seq }) => seq))]

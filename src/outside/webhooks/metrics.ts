@@ -158,8 +158,8 @@ export function watchWebhooks(metrics: Metrics, pool: pg.Pool): void {
 type Connections = { readonly connections: { readonly idle: number; readonly used: number } }
 
 /**
- * Adds gauges of connections to addresses that tenants and peers have named. `pool`: what the connections are used
- * for.
+ * Adds gauges for the connections to addresses that tenants and peers have named. `pool`: the purpose of the
+ * connections.
  */
 export function watchOutbound(metrics: Metrics, pool: 'webhooks' | 'peers', connector: Connections): void {
   metrics.addPart<Connections>('outbound', pool, connector, (all) =>

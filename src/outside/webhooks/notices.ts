@@ -1,20 +1,20 @@
 import { formatId, timeOfUuidv7, type Uuid } from '../../proof/ids.ts'
 import { NOTICE_TYPES } from '../events/event-types.ts'
 
-/** The endpoint that a notice is about. If its deliveries have ended, `state` and `reason` say how. */
+/** The endpoint that a notice is about. `state` and `reason` are present if deliveries to this endpoint have ended. */
 type NoticeSubject = { readonly id: string; readonly state?: string; readonly reason?: string }
 
-/** Renders the text of a notice that is stored in its row. */
+/** Renders the text that is stored in a notice's row. */
 export function noticeOf({ id, state, reason }: NoticeSubject): string {
   return JSON.stringify({ id, state, reason })
 }
 
 /**
- * Renders the body of a notice as JSON. Returns null if this server did not write the row. A notice tells an endpoint
- * about another endpoint or about itself; it is not an event of the ledger.
+ * Renders the body of a notice as JSON. Returns null if the row is not a notice of a known type. A notice tells an
+ * endpoint about another endpoint or about itself. It is not an event of the ledger.
  *
- * The chain does not contain notices. The body is therefore made here and not copied from the row: otherwise an
- * attacker who can write rows could get any event signed.
+ * The chain does not contain notices. So the body is made here and not copied from the row. Otherwise an attacker who
+ * can write rows could get any event signed.
  */
 export function noticeBody(
   ledgerId: Uuid,

@@ -8,13 +8,16 @@ import {
   WEBHOOK_RETRY_JITTER,
 } from './limits.ts'
 
-/** Returns the delay after the `tries`-th failed attempt; null: the delivery is given up. */
+/** Returns the delay in ms after the `tries`-th failed attempt. Returns null if the delivery must be given up. */
 export function retryDelayMs(tries: number, random = Math.random): number | null {
   const delayMs = WEBHOOK_RETRY_DELAYS_MS[tries - 1]
   return delayMs === undefined ? null : jittered(delayMs, random)
 }
 
-/** Returns the pause of an unavailable endpoint after this many failures in a row; 0: no pause. */
+/**
+ * Returns the pause in ms for an unavailable endpoint after this many failures in a row. Returns 0 if no pause is
+ * needed.
+ */
 export function breakerPauseMs(failures: number, random = Math.random): number {
   const beyond = failures - WEBHOOK_BREAKER_FAILURES
   if (beyond < 0) return 0
@@ -22,7 +25,10 @@ export function breakerPauseMs(failures: number, random = Math.random): number {
   return jittered(Math.min(pauseMs, WEBHOOK_BREAKER_PAUSE_MS_MAX), random)
 }
 
-/** Returns the pause of an endpoint that answers, but has refused this many events in a row; 0: no pause. */
+/**
+ * Returns the pause in ms for an endpoint that answers, but has refused this many events in a row. Returns 0 if no
+ * pause is needed.
+ */
 export function refusalPauseMs(failures: number, random = Math.random): number {
   return failures < WEBHOOK_BREAKER_REFUSALS ? 0 : jittered(WEBHOOK_BREAKER_PAUSE_MS_MIN, random)
 }

@@ -5,26 +5,26 @@ import type { MasterKey } from '../../signing/master-key.ts'
 import { makeEd25519Signer, nativeProviders } from '../../signing/native.ts'
 
 /*
- * Signing keys of deliveries (Standard Webhooks). Each secret has two keys: an HMAC key, which is shown to the
- * receiver once, and an Ed25519 key, whose public half the receiver can see. Both are sealed together.
+ * Signing keys of deliveries (Standard Webhooks). Each secret has two keys. The HMAC key is shown to the receiver once.
+ * The Ed25519 key has a public half, which the receiver can always read. Both keys are sealed together.
  */
 
 const HMAC_KEY_BYTES = 32
 const ED25519_SEED_BYTES = 32
 
 /**
- * Owner of a secret. It is bound to the sealed bytes: if they are moved to another endpoint or ledger, they cannot be
- * opened there.
+ * Owner of a secret. The sealed bytes are bound to the owner. If somebody moves them to another endpoint or ledger,
+ * they cannot be opened there.
  */
 type WebhookOwner = { readonly ledgerId: Uuid; readonly webhookId: Uuid }
 
 export type NewWebhookSecret = {
-  /** A UUIDv7, so that an endpoint's secrets sort by age. */
+  /** Id of the secret. It is a UUIDv7, so that an endpoint's secrets sort by age. */
   readonly secretId: Uuid
   readonly sealed: Buffer
-  /** Ed25519, 32 bytes. */
+  /** Ed25519 public key of 32 bytes. */
   readonly publicKey: Uint8Array
-  /** `whsec_…`: shown once, at creation. */
+  /** The HMAC key as text, `whsec_…`. It is shown only once, when the secret is made. */
   readonly secret: string
 }
 
@@ -50,16 +50,17 @@ export function formatWebhookPublicKey(raw: Uint8Array): string {
   return `whpk_${Buffer.from(raw).toString('base64')}`
 }
 
-/** Returns both signatures of a message, as the header contains them. */
+/** Returns both signatures of a message, in the form of the header. */
 export type WebhookSigner = (message: Uint8Array) => readonly [v1: string, v1a: string]
 
-/** Opens a sealed secret. Throws if the master key is another one, or if the sealed bytes belong to another secret. */
+/** Opens a sealed secret. Throws if another master key sealed it, or if the sealed bytes belong to another secret. */
 export function openWebhookSecret(
   masterKey: Pick<MasterKey, 'open'>,
   { secretId, sealed, ...of }: WebhookOwner & { readonly secretId: Uuid; readonly sealed: Uint8Array },
 ): WebhookSigner {
   const keys = masterKey.open(sealed, webhookSecretContext(of, secretId))
-  // The key object is made once: an HMAC of a body then costs 3 µs. From the raw bytes it costs 16 µs.
+  // The key object is made only once. With the key object an HMAC of a body costs 3 µs; with the raw bytes it costs 16
+  // µs.
   const hmacKey = createSecretKey(keys.subarray(0, HMAC_KEY_BYTES))
   const signer = makeEd25519Signer(nativeProviders.sha256, keys.subarray(HMAC_KEY_BYTES), 'plain')
   return (message) => [

@@ -5,8 +5,8 @@ import type { AttemptResult, AttemptTracer } from './attempt.ts'
 
 /**
  * Makes a tracer. The span of a delivery attempt belongs to the trace that wrote the entry, or else to the trace that
- * created the entry's record. The path and query of the endpoint's URL are left out, because they are often a secret
- * of the tenant.
+ * created the entry's record. The span does not contain the path and query of the endpoint's URL, because they are
+ * often a secret of the tenant.
  */
 export function makeAttemptTracer(tracing: Tracing): AttemptTracer {
   return (endpoint, delivery) => {

@@ -7,7 +7,7 @@ const DOWN: ReadonlyMap<number, string> = new Map([
   [504, 'a proxy got no answer of it in time'],
   [507, 'it has no room left (RFC 4918)'],
   [509, 'its bandwidth is used up (Apache, cPanel)'],
-  // Statuses of a CDN that could not reach the origin. It uses 520 instead of 502.
+  // Statuses of a CDN that could not reach the origin. The CDN answers 520 instead of 502.
   [520, 'the origin answered with nothing, or with no HTTP'],
   [521, 'the origin refuses connections'],
   [522, 'the origin does not take connections in time'],
@@ -28,8 +28,8 @@ export function isDownStatus(status: number): boolean {
 }
 
 /**
- * Returns true if a Retry-After with this status is about the endpoint. With other 4xx statuses it is about the
- * event, and events have their own schedule.
+ * Returns true if a Retry-After with this status is about the endpoint. With other 4xx statuses the Retry-After is
+ * about the event, and events have their own schedule.
  */
 export function mayAskForTime(status: number): boolean {
   return status >= 500 || isDownStatus(status)

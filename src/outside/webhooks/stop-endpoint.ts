@@ -21,7 +21,7 @@ const PAUSED: NoticeType = 'webhook.paused'
 
 /**
  * Stops an endpoint and notifies the ledger's other endpoints in one transaction. With two transactions, a crash
- * between them would leave the others without a notice.
+ * between them would leave the other endpoints without a notice.
  */
 export async function stopEndpoint(deps: StopDeps, name: WebhookKey, stop: Stop): Promise<void> {
   const id = formatId('whk', name.webhookId)

@@ -22,8 +22,8 @@ const RETENTION = {
 }
 
 /**
- * Makes a function that removes old deliveries and the rows of deleted endpoints. Each call handles some endpoints,
- * round-robin, and returns whether to call again at once.
+ * Makes a function that deletes old deliveries and the rows of deleted endpoints. Each call handles some endpoints,
+ * round-robin. It returns true if more endpoints are left in this round.
  */
 export function makeWebhookUpkeep(deps: { readonly pool: Db }): () => Promise<boolean> {
   let last: WebhookKey | null = null
@@ -31,8 +31,8 @@ export function makeWebhookUpkeep(deps: { readonly pool: Db }): () => Promise<bo
     const webhooks = await listWebhooksAfter(deps.pool, last, WEBHOOK_UPKEEP_ENDPOINTS)
     last = webhooks.length < WEBHOOK_UPKEEP_ENDPOINTS ? null : webhooks.at(-1)!
     for (const webhook of webhooks) {
-      // Deletes repeatedly, so that the rows of a fast endpoint do not pile up. The bound lets the other endpoints be
-      // handled too.
+      // Deletes repeatedly, so that the rows of a fast endpoint do not pile up. The number of repetitions is bounded,
+      // so that the other endpoints are handled too.
       for (let i = 0; i < WEBHOOK_UPKEEP_DELETIONS_MAX && (await removeSome(deps.pool, webhook)); i++);
     }
     return last !== null

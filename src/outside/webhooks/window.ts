@@ -3,25 +3,30 @@ import type { EventPosition } from '../events/read-events.ts'
 
 export type Task<Content> = {
   readonly id: Uuid
-  /** The record, whose events are delivered in order; null: the event has no record. */
+  /** Record that the event is about. Events of one record are delivered in order. null if the event has no record. */
   readonly record: string | null
   /**
-   * Position after the event in the ledger's stream. null: the delivery was read from its row, so the cursor is
-   * already past it.
+   * Position after the event in the ledger's stream. null if the delivery was read from its row. Then the cursor has
+   * already passed the event.
    */
   readonly after: EventPosition | null
   readonly content: Content
 }
 
 /**
- * Outcome of a delivery. `retry`: the delivery stays pending. `held`: the delivery waits for an earlier delivery of
- * its record.
+ * Outcome of a delivery.
+ *
+ * - `retry`: the delivery stays pending.
+ * - `held`: the delivery waits for an earlier delivery of its record.
  */
 export type Outcome = 'delivered' | 'dead' | 'retry' | 'held'
 
 export type Write<Content, Result> = {
   readonly task: Task<Content>
-  /** null: the delivery is still under way. Its row is written only so that the cursor can pass the delivery. */
+  /**
+   * Outcome to write. null if the delivery is still under way. Then its row is written only so that the cursor can pass
+   * the delivery.
+   */
   readonly outcome: Outcome | null
   readonly result: Result | null
   /** True if the delivery already had a row. */
@@ -39,11 +44,11 @@ type Slot<Content, Result> = {
 }
 
 /**
- * Deliveries under way to one endpoint, and how far its cursor may move. No clock and no I/O. Deliveries of one
- * record are sent in order, all others in any order.
+ * Tracks the deliveries under way to one endpoint, and the position up to which its cursor may move. Uses no clock and
+ * no I/O. Deliveries of one record are sent in order, all other deliveries in any order.
  *
- * The cursor may pass a delivery that has a row. If a delivery is settled while an earlier one is still under way, it
- * gets a row too, so that the next worker does not send it again.
+ * The cursor may pass a delivery that has a row. If a delivery is settled while an earlier delivery is still under way,
+ * the settled delivery gets a row too. So the next worker does not send it again.
  */
 export class DeliveryWindow<Content, Result> {
   /** Deliveries of the stream, in the stream's order, starting at the cursor. */
@@ -53,8 +58,8 @@ export class DeliveryWindow<Content, Result> {
   /** Unsettled deliveries of each record, oldest first. */
   readonly #records = new Map<string, Slot<Content, Result>[]>()
   /**
-   * Records with a delivery that must be retried, while its row does not yet show this. Rows of these records that
-   * are read meanwhile are out of date.
+   * Records with a delivery that must be retried, until the delivery's row is written as pending. Rows of these records
+   * that are read before then are out of date.
    */
   readonly #failed = new Set<string>()
   #writes = new Map<string, Slot<Content, Result>>()
@@ -79,7 +84,6 @@ export class DeliveryWindow<Content, Result> {
     return this.#writes.size
   }
 
-  /** Position up to which the stream was read. */
   get read(): EventPosition {
     return this.#read
   }
@@ -92,9 +96,9 @@ export class DeliveryWindow<Content, Result> {
   /**
    * Adds a delivery.
    *
-   * `isRecordOpen`: the record has rows that are pending or waiting, and its next event in the stream must wait for
-   * them. Returns false if the delivery has a row and an earlier delivery of its record has just failed. The caller
-   * reads the row again after that failure is written.
+   * `isRecordOpen`: true if the record has rows that are pending or waiting. The record's next event in the stream must
+   * wait for these rows. Returns false if the delivery has a row and an earlier delivery of its record has just failed.
+   * The caller must read the row again after that failure is written.
    */
   add(task: Task<Content>, isRecordOpen: boolean): boolean {
     const { record, after } = task
@@ -105,8 +109,8 @@ export class DeliveryWindow<Content, Result> {
     const others = this.#records.get(record) ?? []
     const hasFailed = this.#failed.has(record)
     if (after === null && hasFailed) return false
-    // If an earlier delivery of the record has no row yet, this one is queued behind it, because it must not get a
-    // row earlier.
+    // If an earlier delivery of the record has no row yet, this delivery must not get a row first. So it is queued
+    // behind the earlier delivery.
     const mustWait = hasFailed || (isRecordOpen && others.every(({ written }) => written))
     if (after !== null && mustWait) {
       this.#settle(this.#take(task, 'settled'), 'held', null)
@@ -140,7 +144,7 @@ export class DeliveryWindow<Content, Result> {
     return null
   }
 
-  /** Settles a sent delivery. After `retry`, later deliveries of its record wait for it. */
+  /** Settles a sent delivery. After `retry`, later deliveries of its record wait for this delivery. */
   settle(task: Task<Content>, outcome: Exclude<Outcome, 'held'>, result: Result): void {
     const slot = this.#slots.get(task.id)!
     this.#sent--
@@ -155,7 +159,7 @@ export class DeliveryWindow<Content, Result> {
     else this.#records.delete(task.record)
   }
 
-  /** Drops an aborted delivery without an outcome. It will be sent again. */
+  /** Takes back an aborted delivery without an outcome. The next worker sends it again. */
   drop(task: Task<Content>): void {
     this.#sent--
     const slot = this.#slots.get(task.id)!
@@ -164,7 +168,8 @@ export class DeliveryWindow<Content, Result> {
 
   /**
    * Takes the rows to write, and the cursor's position after that write. Unsettled deliveries that were sent before
-   * `sentBeforeMs` and block the cursor are written too; deliveries that wait for them are written as `held`.
+   * `sentBeforeMs` and block the cursor are written too. Deliveries that wait for such a delivery are written as
+   * `held`.
    */
   takeWrites(sentBeforeMs: number): { writes: Write<Content, Result>[]; position: EventPosition } {
     let passed = 0
@@ -184,12 +189,12 @@ export class DeliveryWindow<Content, Result> {
     return { writes, position: this.#stream.length === 0 ? this.#read : this.#passed }
   }
 
-  /** Call when these rows are committed. */
+  /** Must be called when the rows of these writes are committed. */
   confirm(writes: readonly Write<Content, Result>[]): void {
     for (const { task, outcome } of writes) {
       if (outcome === 'retry' && task.record !== null) this.#failed.delete(task.record)
       const isDone = this.#slots.get(task.id)?.state === 'settled'
-      // A delivery that was written while under way and has been settled since is written again.
+      // A delivery that was written while under way and was settled later must be written again, so it stays.
       if (isDone && !this.#writes.has(task.id)) this.#slots.delete(task.id)
     }
   }
@@ -212,8 +217,8 @@ export class DeliveryWindow<Content, Result> {
   }
 
   /**
-   * Marks later deliveries without a row as `held`. Later deliveries with a row are dropped, because their rows say
-   * whether they wait.
+   * Marks those later deliveries of the record that have no row as `held`. Drops the later deliveries with a row,
+   * because their rows say whether they wait.
    */
   #makeWait(first: Slot<Content, Result>): void {
     const record = first.task.record!

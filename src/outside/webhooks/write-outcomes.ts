@@ -12,15 +12,15 @@ import { type Delivery, rowOf } from './delivery.ts'
 import { WEBHOOK_STRAGGLER_DUE_MS } from './limits.ts'
 import type { Write } from './window.ts'
 
-/** A settled delivery that is to be sent again. */
+/** A settled delivery that must be sent again. */
 export type RedeliveredEvent = Pick<WrittenDelivery, 'eventId' | 'recordId'>
 
 export type SettledDelivery = { readonly delivery: Delivery; readonly dueInMs: number | null }
 
 /**
- * Writes outcomes, and releases the deliveries that waited for them in the same transaction. With two transactions, a
- * crash between them would leave those deliveries waiting. `isOurs`: false if another job has the lease; nothing was
- * written then.
+ * Writes outcomes and releases the deliveries that waited for them, in one transaction. With two transactions, a crash
+ * between them would leave those deliveries waiting. `isOurs`: false if another job has the lease. Then nothing was
+ * written.
  */
 export async function writeOutcomes(
   pool: pg.Pool,
@@ -51,8 +51,8 @@ export function toRow({ task, outcome, result }: Write<Delivery, SettledDelivery
 }
 
 /**
- * Returns true if waiting deliveries may have to be released. A delivery that was just marked `held` may have waited
- * for one that has just ended.
+ * Returns true if this write may allow waiting deliveries to be released. A delivery that was just marked `held` counts
+ * too, because the delivery for which it waits may have just ended.
  */
 export function mayRelease({ outcome, stored }: Write<Delivery, SettledDelivery>): boolean {
   return outcome === 'held' || (stored && (outcome === 'delivered' || outcome === 'dead'))

@@ -19,22 +19,22 @@ import { type EntryKind, STATEMENT } from '../statement/kinds.ts'
 import type { ParsedStatement } from '../statement/statement.ts'
 import type { BundleLine } from './bundle-lines.ts'
 
-/** A bundle's entry that was verified without the other entries. BundleVerifier takes such entries in order. */
+/** An entry of a bundle that was verified without the other entries. BundleVerifier takes such entries in order. */
 export type BundleEntry = OwnEntry | StatementEntry
 
 /**
  * An entry that BundleVerifier has accepted.
  *
- * `signedBy` depends on the keys that earlier entries introduce. For a statement it is null: the issuer's signature
- * is verified together with the entry behind the statement, if the bundle has the policy.
+ * `signedBy` depends on the keys that earlier entries introduce. It is null for a statement of another issuer. The
+ * issuer's signature is verified together with the entry behind the statement, if the bundle has the policy.
  */
 export type VerifiedBundleEntry =
   | (OwnEntry & { readonly signedBy: 'agent' | 'server' })
   | (StatementEntry & { readonly signedBy: null })
 
 /**
- * A statement of another issuer, which is an entry itself. BundleVerifier compares its kind and time with the entry
- * behind it.
+ * A statement of another issuer, which is an entry of its own. BundleVerifier compares its kind and time with the next
+ * entry, which registers the statement.
  */
 export type StatementEntry = {
   readonly kind: typeof STATEMENT
@@ -49,20 +49,19 @@ export type OwnEntry = {
   readonly kind: EntryKind
   readonly seq: number
   readonly kid: string
-  /** Whether the line has a `signer`. BundleVerifier checks whether the line must have it. */
+  /** True if the line has a `signer`. BundleVerifier checks whether the line must have one. */
   readonly hasSigner: boolean
   readonly issuer: string
   readonly leaf: Uint8Array
   readonly path: readonly Uint8Array[] | null
   readonly statement: ParsedStatement
-  /** Shown items of a batch; null for other entries. */
   readonly items: readonly BatchItem[] | null
   readonly documents: readonly DocumentLine[]
   readonly erased: readonly ErasedDocument[]
 }
 
 /**
- * Verifies everything about a bundle line that needs no other line. So lines may be verified in any order. Throws
+ * Verifies everything about a bundle line that needs no other line. So lines can be verified in any order. Throws
  * ProofError.
  */
 export function verifyBundleLine(

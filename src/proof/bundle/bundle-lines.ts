@@ -34,7 +34,7 @@ import {
 import type { BundleFilter } from './is-filtered.ts'
 
 /*
- * Parsers of a bundle's lines (docs/formats/bundles.md). An attacker controls the whole file. Unknown members are
+ * Parsers for the lines of a bundle (docs/formats/bundles.md). An attacker controls the whole file. Unknown members are
  * refused: no check reads them, so somebody could change them unnoticed.
  */
 
@@ -46,7 +46,7 @@ import type { BundleFilter } from './is-filtered.ts'
  * - `run`: a record and the records below it by `parent`.
  * - `selection`: records of a range that match a filter.
  *
- * All but `range` are selections: there may be more entries than the bundle shows.
+ * All kinds except `range` are selections: the ledger may have more entries than the bundle shows.
  */
 export type BundleContents =
   | { readonly record: string }
@@ -58,7 +58,7 @@ export type BundleRange = {
   readonly from: number
   readonly to: number
   readonly left: readonly Uint8Array[]
-  /** The hashes behind entry `to` in the inclusion path of that entry, from the leaf up. */
+  /** Hashes of the inclusion path of entry `to` that lie to the right of that entry, from the leaf up. */
   readonly right: readonly Uint8Array[]
 }
 
@@ -68,7 +68,7 @@ export type BundleHead = {
   readonly ledger: string
   readonly of: BundleContents
   readonly documents: DocumentsShown
-  /** Hints only: the chain names its keys, and a kid is the thumbprint of its key. */
+  /** Keys that are only hints and need no trust: the chain names its keys, and a kid is the thumbprint of its key. */
   readonly keys: readonly KeyHint[]
   readonly checkpoint: string
 }
@@ -79,11 +79,11 @@ export type BundleHead = {
  */
 export type BundleLine = Omit<EntryLine, 'chain' | 'items'> & {
   readonly path: readonly Uint8Array[] | null
-  /** All items of a batch inside the range; null for other entries. */
+  /** All items of a batch that lies in the bundle's range. null for every other entry. */
   readonly items: readonly JsonValue[] | null
   /**
-   * The shown items of a batch outside the range; null for other entries. The member `item` of each is not checked
-   * here.
+   * Shown items of a batch that is not in a range, each with its proof. null for every other entry. The parser does not
+   * check the member `item` of a proof.
    */
   readonly itemProofs: readonly ItemProof[] | null
 }
@@ -179,7 +179,7 @@ export function completenessOf(of: BundleContents): Completeness {
   return 'range' in of ? 'complete' : 'selection'
 }
 
-/** Parses a line between the first and the last. Throws as parseBundleHead does. */
+/** Parses a line between the first and the last. Throws the same codes as parseBundleHead. */
 export function parseBundleLine(text: string, of: BundleContents): BundleLine {
   const line = parseJsonText(text, { depthMax: LINE_DEPTH_MAX })
   const isInRange = 'range' in of && isBetween(line, of.range)
@@ -204,8 +204,8 @@ function isBetween(line: JsonValue, { from, to }: BundleRange): boolean {
 }
 
 /**
- * Parses the last line and returns its number of entries. Throws `bundle_incomplete` for any fault of the line: if a
- * bundle was cut off, its last bytes may be anything, even half a character.
+ * Parses the last line and returns the number of entries that it states. Throws `bundle_incomplete` for any fault of
+ * the line: if a bundle was cut off, its last bytes may be anything, even half a character.
  */
 export function parseBundleEnd(bytes: Uint8Array): number {
   const refusal = new ProofError('bundle_incomplete', 'cut off: its last line is not {"entries":…}')

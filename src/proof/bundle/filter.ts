@@ -8,8 +8,8 @@ import type { OwnEntry } from './bundle-entry.ts'
 import { type BundleFilter, type Filtered, isFiltered } from './is-filtered.ts'
 
 /**
- * Verifies the records of a filtered selection. Each record must match the filter, and a gated record must have every
- * step up to the last one shown. Nothing proves that all matching records are shown: whoever made the file may have
+ * Verifies the records of a filtered selection. Each record must match the filter. A gated record must have every step
+ * up to the last step that is shown. Nothing proves that all matching records are shown: whoever made the file may have
  * left some out.
  */
 export class FilteredRecords {

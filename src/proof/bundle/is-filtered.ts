@@ -1,9 +1,9 @@
 /**
- * A filter of records. It selects records that were made by the entries `from` to `to`, both inclusive, and that
- * match every given member.
+ * Filter of records. It selects the records that entries `from` to `to` (both inclusive) made and that match every
+ * given member.
  *
- * - `agent`: the agent that made the record, for which it was made, or that performs it.
- * - `trace`: 32 hex digits.
+ * - `agent`: the agent that made the record, or on whose behalf it was made, or that performs it.
+ * - `trace`: a trace id of 32 hex digits.
  */
 export type BundleFilter = {
   readonly from: number

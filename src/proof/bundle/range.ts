@@ -8,10 +8,10 @@ import type { BundleRange } from './bundle-lines.ts'
 /**
  * Verifies that entries are exactly a range of a signed tree.
  *
- * The perfect subtrees before the range (`left`) and all leaves of the range except the last give a frontier. The
- * frontier contains the hashes of the last leaf's inclusion path that lie before this leaf. `right` contains the
- * hashes behind it. Together they lead from the last leaf to the root. So no leaf and no hash can be left out, added
- * or exchanged.
+ * The hashes of the perfect subtrees before the range (`left`), together with all leaves of the range except the last,
+ * give a frontier. The frontier contains those hashes of the last leaf's inclusion path that lie to the left of this
+ * leaf. `right` contains the hashes to its right. Both together lead from the last leaf to the root. So no leaf and no
+ * hash can be left out, added or exchanged.
  */
 export class RangeTree {
   readonly #sha256: Sha256
@@ -37,8 +37,8 @@ export class RangeTree {
   }
 
   /**
-   * Throws `seq_not_dense` if `seq` skips the next entry of the range. The caller must call it for every entry of the
-   * bundle, before all other checks.
+   * Throws `seq_not_dense` if `seq` skips the next entry of the range. The caller must call this method for every entry
+   * of the bundle, before all other checks.
    */
   verifyOrder(seq: number): void {
     const next = this.#next()
@@ -46,7 +46,7 @@ export class RangeTree {
       throw new ProofError('seq_not_dense', `seq ${seq} is in the position of ${next}`)
   }
 
-  /** Adds the leaf of the next entry, which verifyOrder has accepted. */
+  /** Adds the leaf of the next entry. verifyOrder must have accepted that entry. */
   append(leaf: Uint8Array): void {
     if (this.#last !== null) extendFrontier(this.#sha256, this.#frontier, this.#last)
     this.#last = leaf

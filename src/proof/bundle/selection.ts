@@ -9,8 +9,8 @@ import type { OwnEntry } from './bundle-entry.ts'
 type Made = { readonly record: string; readonly sha256: string; readonly parent: string | undefined }
 
 /**
- * Verifies the records of a selection, which is one record or a run. Each shown record must belong to the selection.
- * A gated record must have every step up to the last one shown; each step names the leaf of the step before it.
+ * Verifies the records of a selection, which is one record or a run. Each shown record must belong to the selection. A
+ * gated record must have every step up to the last step that is shown. Each step names the leaf of the previous step.
  */
 export class Selection {
   readonly #root: string
@@ -29,8 +29,7 @@ export class Selection {
   }
 
   /**
-   * Verifies the next entry about a record. Throws `entry_unrelated`, `parent_absent`, and the errors of
-   * LedgerRecords.
+   * Verifies the next entry about a record. Throws `entry_unrelated`, `parent_absent` and the errors of LedgerRecords.
    */
   take(entry: OwnEntry): void {
     const { statement, seq, leaf } = entry
@@ -53,8 +52,8 @@ export class Selection {
   }
 
   /**
-   * Admits the records of an entry. A parent may lie in the same batch as its children, so each admitted record
-   * admits those below it. Throws `parent_absent` or `entry_unrelated` if a record is not admitted.
+   * Admits the records of an entry. A parent may be in the same batch as its children. So each admitted record also
+   * admits the records below it. Throws `parent_absent` or `entry_unrelated` if a record is not admitted.
    */
   #admit(made: readonly Made[]): void {
     const below = new Map<string | undefined, Made[]>()

@@ -31,40 +31,46 @@ export type BundleFindings = {
     | { readonly from: number; readonly to: number }
     | { readonly selection: BundleFilter }
   /**
-   * `complete`: no entry of the range was left out. `selection`: the ledger may have more such entries than the
+   * `complete` if no entry of the range was left out. `selection` if the ledger may have more matching entries than the
    * bundle shows.
    */
   readonly completeness: Completeness
-  /** Number of entries in the range, or of entries about the selection's records. */
+  /** Number of entries in the range, or number of entries about the selection's records. */
   readonly entries: number
-  /** Number of entries in the range that a filter selects from; null without a filter. */
+  /** Number of entries in the range that the filter searches. null if the bundle has no filter. */
   readonly ofEntries: number | null
   /** Number of `entries` that an agent signed itself. */
   readonly agentSigned: number
-  /** Number of statements by other issuers. The entry that registers a statement is always shown with it. */
+  /**
+   * Number of statements by other issuers. The bundle always shows a statement together with the entry that registers
+   * it.
+   */
   readonly statements: number
   /**
-   * Number of `statements` whose issuer signature was verified by the policy that their registration names. For the
-   * other statements, the bundle does not contain the policy.
+   * Number of `statements` whose issuer signature was verified by the policy that their registration names. The
+   * policies of the other statements are not in the bundle.
    */
   readonly issuersJudged: number
-  /** Number of records in the selection; null for a range. */
+  /** Number of records in the selection. null if the bundle is a range. */
   readonly records: number | null
   readonly documents: 'all' | 'withheld'
   readonly erased: number
   readonly treeSize: number
-  /** `given`: the caller named the ledger's first envelope key. */
+  /** `given` if the caller named the ledger's first envelope key. */
   readonly keys: 'given' | 'self-asserted'
   readonly firstKid: string
   readonly noteKey: 'given' | 'self-asserted'
-  /** `given`: a checkpoint that the caller stored covers every entry. `own`: only the bundle's checkpoint does. */
+  /**
+   * `given` if a checkpoint that the caller stored covers every entry. `own` if only the bundle's own checkpoint covers
+   * every entry.
+   */
   readonly checkpoint: 'given' | 'own'
   readonly covered: number
-  /** Number of given witnesses that cosigned the bundle's checkpoint; null: no witnesses were given. */
+  /** Number of the caller's witnesses that cosigned the bundle's checkpoint. null if the caller gave no witnesses. */
   readonly cosigned: number | null
   /**
-   * Number of signature lines of the bundle's checkpoint by keys that belong neither to the ledger nor to a given
-   * witness; null: no witnesses were given.
+   * Number of signature lines of the bundle's checkpoint by unknown keys, which belong neither to the ledger nor to one
+   * of the caller's witnesses. null if the caller gave no witnesses.
    */
   readonly unknownCosignatures: number | null
 }
@@ -72,13 +78,13 @@ export type BundleFindings = {
 export type BundleTrust = ProofTrust & {
   readonly idSeed: number
   /**
-   * Agents whose keys the caller knows from another source. If an agent has no entries in the bundle, the bundle has
-   * no key of this agent.
+   * Agents whose keys the caller knows from another source. The bundle has an agent's key only if it has entries of
+   * this agent.
    */
   readonly pinnedAgents?: PinnedAgents | undefined
 }
 
-/** What a ledger's first entry determines for all later entries. */
+/** Facts that the ledger's first entry determines for all later entries. */
 type LedgerStart = {
   readonly issuer: string
   readonly checkpoint: Checkpoint
@@ -89,12 +95,12 @@ type LedgerStart = {
 /**
  * Verifies a bundle, entry by entry. Throws ProofError.
  *
- * The caller MUST verify each line with `verifyBundleLine` first, MUST append the entries in file order, and MUST
- * call `finish`.
+ * The caller MUST verify each line with `verifyBundleLine` first, MUST append the entries in file order, and MUST call
+ * `finish`.
  *
- * The first entry is the ledger's definition. It names the note key, which signed the tree, and the first envelope
- * key. Rotations lead from this key to all later envelope keys. So it is enough if the reader knows one of the two
- * keys.
+ * The first entry is the ledger's definition. It names the note key, which signed the tree, and the first envelope key.
+ * Rotations lead from the first envelope key to all later envelope keys. So it is enough if the reader knows either the
+ * note key or the first envelope key.
  */
 export class BundleVerifier {
   readonly #head: BundleHead
@@ -111,12 +117,12 @@ export class BundleVerifier {
   #lastSeq = -1
   #lines = 0
   #entries = 0
-  /** Seq of the newest entry in `entries`. */
+  /** Seq of the newest entry that `#entries` counts. */
   #newest = -1
   #erased = 0
   #agentSigned = 0
   /**
-   * Registration policies in the bundle, by the leaf of their entry.
+   * Maps the leaf of an entry to its registration policy.
    *
    * - `#unusedPolicies`: policies before the range that no statement has used yet.
    * - `#policyOfRange`: the newest policy inside the range.
@@ -140,7 +146,7 @@ export class BundleVerifier {
   }
 
   /**
-   * Verifies the next entry and finds out who signed it. The result is valid only after `finish` has returned without
+   * Verifies the next entry and determines who signed it. The result is valid only after `finish` has returned without
    * an error.
    */
   append(entry: BundleEntry): VerifiedBundleEntry {
@@ -153,7 +159,10 @@ export class BundleVerifier {
     return verified
   }
 
-  /** Takes a statement. Throws unless the bundle is a range, because only a range contains statements. */
+  /**
+   * Verifies and counts a statement of another issuer. Throws if the statement is outside of the bundle's range,
+   * because only ranges contain statements.
+   */
   #takeStatement(entry: StatementEntry, { checkpoint }: LedgerStart): VerifiedBundleEntry {
     if (entry.path !== null) throw unrelated(entry, 'it is not in the range')
     this.#verifyPosition(entry, checkpoint)
@@ -176,8 +185,8 @@ export class BundleVerifier {
   }
 
   /**
-   * Verifies the end of the bundle and returns the findings. `entries`: the number that the last line states. Throws
-   * if content is missing that the bundle promises.
+   * Verifies the end of the bundle and returns the findings. `entries`: the number that the last line states. Throws if
+   * promised content is missing.
    */
   finish(entries: number): BundleFindings {
     if (entries !== this.#lines)
@@ -208,7 +217,7 @@ export class BundleVerifier {
     this.#range?.verifyOrder(seq)
   }
 
-  /** Verifies the ledger's definition under the envelope key that the definition names itself. */
+  /** Verifies the ledger's definition under the envelope key that the definition itself names. */
   #begin({ kid, issuer, statement }: OwnEntry): LedgerStart {
     const { origin, noteKey, envelopeKey } = statement.predicate['definition'] as Definition
     this.#keys.begin(envelopeKey.kid)
@@ -238,8 +247,8 @@ export class BundleVerifier {
   }
 
   /**
-   * Verifies that an entry belongs to this ledger. One envelope key signs for many ledgers, so the signatures of
-   * another ledger's entries are valid here too.
+   * Verifies that an entry belongs to this ledger. One envelope key signs for many ledgers, so valid signatures do not
+   * prove this.
    */
   #verifyMembership({ issuer, statement }: OwnEntry, start: LedgerStart): void {
     if (statement.ledger !== this.#head.ledger)
@@ -252,8 +261,8 @@ export class BundleVerifier {
   }
 
   /**
-   * Verifies the signer. An agent's key is valid from the shown entry that registers it up to the shown entry that
-   * revokes it.
+   * Verifies who signed. Returns true if an agent signed. In the bundle, an agent's key is valid from the entry that
+   * registers it up to the entry that revokes it.
    */
   #verifySigner({ kid, hasSigner, statement, items }: OwnEntry): boolean {
     const { kind, actor, onBehalfOf } = statement
@@ -278,8 +287,8 @@ export class BundleVerifier {
   }
 
   /**
-   * Applies what the entry changes. An entry without a path belongs to the range and may be of any kind. An entry
-   * with a path must be needed by the bundle's contents.
+   * Applies the changes that the entry makes. An entry without a path belongs to the range and may be of any kind. An
+   * entry with a path is accepted only if the bundle's contents need it.
    */
   #follow(entry: OwnEntry): void {
     const { seq, path, statement } = entry
@@ -301,8 +310,8 @@ export class BundleVerifier {
   }
 
   /**
-   * Stores a policy. A policy whose entry has a path lies before the range, and is in the bundle only because a
-   * statement of the range needs it.
+   * Stores a policy. If its entry has a path, the policy was set before the range. Such a policy is in the bundle only
+   * because a statement of the range needs it.
    */
   #setPolicy({ seq, leaf, path, statement }: OwnEntry): void {
     const policy = { leaf: toHex(leaf), content: statement.predicate as unknown as RegistrationPolicy }
@@ -329,8 +338,8 @@ export class BundleVerifier {
   }
 
   /**
-   * Applies an entry about a key. The change is valid from the next entry on. A kid belongs either to the ledger or
-   * to an agent, never to both.
+   * Applies an entry about a key. The change is valid from the next entry on. A kid belongs to either the ledger or an
+   * agent, never to both.
    */
   #followKeys({ seq, statement }: OwnEntry): void {
     const { kind, ledger, predicate } = statement

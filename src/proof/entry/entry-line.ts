@@ -17,19 +17,22 @@ import {
   refuseFields,
 } from '../statement/fields.ts'
 
-/** A line of `GET /v1/entries` and of an export (docs/formats/export.md): a server's claims about one entry. */
+/**
+ * A line of `GET /v1/entries` and of an export (docs/formats/export.md). It contains what a server claims about one
+ * entry.
+ */
 export type EntryLine = {
   readonly seq: number
   readonly kind: string
   readonly recordedAt: string
-  /** Lower-case hex, as is `chain`. */
+  /** Leaf hash in lower-case hex. `chain` has the same form. */
   readonly leaf: string
   readonly chain: string
   readonly envelope: Uint8Array
   readonly documents: readonly DocumentLine[]
-  /** Objects in a batch's tree, not checked yet; null for other entries. */
+  /** Objects in a batch's tree, not checked yet. null if the entry is not a batch. */
   readonly items: readonly JsonValue[] | null
-  /** Envelope of another ledger's entry that this entry receives. */
+  /** Envelope of another ledger's entry, if this entry receives one. */
   readonly received?: Uint8Array
   /**
    * Key of the agent that signed the entry itself. The key is only a hint: its thumbprint must be the envelope's kid.
@@ -37,7 +40,7 @@ export type EntryLine = {
   readonly signer?: LineSigner
 }
 
-/** `spki`: base64. */
+/** Key of an agent. `spki` is in base64. */
 export type LineSigner = { readonly alg: SignatureAlgorithm; readonly spki: string }
 
 /**
@@ -50,13 +53,15 @@ export type DocumentLine = {
   readonly salt: Uint8Array | null
   readonly document: JsonValue
   readonly erasedBy: number | null
-  /** References of a record, stored with its payload. The same salt is used for both, and both are erased together. */
+  /**
+   * References of a record, stored with its payload. Payload and references have the same salt and are erased together.
+   */
   readonly references?: readonly string[] | null
 }
 
 const isSeq = integer(0, Number.MAX_SAFE_INTEGER)
 
-/** Checks of optional members that some entries have, in exports and in bundles. */
+/** Checks for the optional members of a line, in exports and in bundles. */
 export const LINE_OPTIONAL: Fields['optional'] = orNull({
   received: isString,
   signer: objectOf({ alg: oneOf('EdDSA', 'ES256'), spki: isString }),
@@ -97,7 +102,8 @@ export function parseEntryLine(text: string): EntryLine {
 }
 
 /**
- * Decodes the encoded members of a line of an export or bundle. `line` must have passed the checks of LINE_OPTIONAL.
+ * Decodes those members of a line whose values are encoded. The line of an export or bundle must have passed the checks
+ * of LINE_OPTIONAL.
  */
 export function parseExtras({
   envelope,
@@ -113,7 +119,7 @@ export function parseExtras({
   }
 }
 
-/** Parses an element of `documents`. Throws as parseEntryLine does. */
+/** Parses an element of `documents`. Throws the same codes as parseEntryLine. */
 export function parseDocumentLine(document: JsonValue): DocumentLine {
   refuseFields(document, DOCUMENT_FIELDS, 'line_syntax')
   const { salt = null, document: shown = null, erasedBy = null } = document

@@ -9,7 +9,9 @@ import type { EntryLine } from './entry-line.ts'
 import { wordAt } from './id-table.ts'
 import type { ReceivedEntry } from './verify-received.ts'
 
-/** Facts about a verified entry that LedgerVerifier needs. They are small, and threads can send them to each other. */
+/**
+ * Facts about a verified entry that LedgerVerifier needs. The facts are small, so threads can send them to each other.
+ */
 export type EntryStep = {
   readonly seq: number
   readonly kind: EntryKind | typeof STATEMENT
@@ -17,10 +19,10 @@ export type EntryStep = {
   readonly issuer: string
   /** Kid of the envelope, in lower-case hex. */
   readonly kid: string
-  /** Whether the line has a `signer`. LedgerVerifier compares it with the chain's keys. */
+  /** True if the line has a `signer`. LedgerVerifier compares this with the chain's keys. */
   readonly hasSigner: boolean
   readonly leaf: Uint8Array
-  /** The chain hash that the line claims. LedgerVerifier verifies it. */
+  /** Chain hash that the line claims. LedgerVerifier verifies this hash. */
   readonly chain: Uint8Array
   readonly actor: string
   readonly key: string | null
@@ -29,20 +31,23 @@ export type EntryStep = {
   readonly actedFor: readonly string[]
   /** Record types that the entry uses, without duplicates. */
   readonly types: readonly string[]
-  /** Ids of the records notarized here, 16 bytes each. `digestWords` has the first word of each payload's digest. */
+  /**
+   * Ids of the records that this entry notarizes, 16 bytes each. `digestWords` has the first word of each payload's
+   * digest.
+   */
   readonly recordIds: Uint8Array
   readonly digestWords: Uint32Array
   readonly erased: readonly ErasedDocument[]
   /**
-   * null for `record-notarized`: LedgerVerifier needs nothing else from its statement, and a ledger may have ten
-   * million such entries.
+   * Statement of the entry. null if the kind is `record-notarized`: LedgerVerifier needs nothing else from that
+   * statement, and a ledger may have ten million such entries.
    */
   readonly statement: ParsedStatement | null
-  /** The entry of another ledger that this entry receives; otherwise null. */
+  /** Entry of another ledger that this entry receives. null if the entry receives nothing. */
   readonly received: ReceivedEntry | null
   /**
-   * The statement of another issuer; null for the ledger's own entries. If it is not null, `ledger`, `issuer`, `kid`
-   * and `actor` are empty.
+   * Statement of another issuer. null for the ledger's own entries. If it is not null, `ledger`, `issuer`, `kid` and
+   * `actor` of this step are empty.
    */
   readonly registered: SignedStatement | null
 }
@@ -55,8 +60,7 @@ export function isOwnStep(step: EntryStep): step is OwnStep {
 }
 
 /**
- * A document that is missing because it was erased, as its line claims. `sha256`: the digest that the statement
- * signs.
+ * A document that is missing and whose line claims that it was erased. `sha256`: the digest that the statement signs.
  */
 export type ErasedDocument = {
   readonly subject: string
@@ -65,7 +69,10 @@ export type ErasedDocument = {
 }
 
 type StepFacts = Pick<EntryStep, 'recordIds' | 'digestWords' | 'erased' | 'received'> & {
-  /** Agents and types of a batch's items; MAY contain duplicates. */
+  /**
+   * `actedFor`: agents that the actor acts for in the items of a batch. `types`: types of the items. Both MAY contain
+   * duplicates.
+   */
   readonly actedFor: Iterable<string | undefined>
   readonly types: Iterable<string>
 }
@@ -102,8 +109,8 @@ export function stepOf(
 }
 
 /**
- * Returns the type of the record that the entry makes. Other entries are left out, because retention rules and holds
- * may name a type that is not registered yet.
+ * Returns the type of the record that the entry makes. Returns undefined for all other entries. Entries about retention
+ * rules and holds are left out, because they may name a type that is not registered yet.
  */
 function typeOf({ kind, predicate }: ParsedStatement): string | undefined {
   return ENTRY_KINDS[kind].movesRecord ? (predicate['type'] as string | undefined) : undefined

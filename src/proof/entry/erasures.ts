@@ -8,13 +8,12 @@ export type Erasure = {
   /** Seq of the entry that digests the document. */
   readonly digestedBy: number
   readonly code: string
-  /** Who erased: an agent, or `system`. */
+  /** The agent that erased the document, or `system`. */
   readonly by: string
   readonly key: string | null
   readonly recordedAt: string
 }
 
-/** Returns the erasure that an entry states, or null if the entry erases nothing. */
 export function erasureOf({ seq, statement }: EntryStep): Erasure | null {
   if (statement?.kind !== 'payload-erased') return null
   const { subjects, predicate, actor, key, recordedAt } = statement

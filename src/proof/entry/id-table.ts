@@ -1,12 +1,12 @@
 /**
- * A set of 16-byte ids with 8 bytes of data each, in one typed array with open addressing and linear probing.
+ * A set of 16-byte ids with 8 bytes of data for each id, in one typed array with open addressing and linear probing.
  *
- * A ledger's verifier must store every id that it has seen, which may be ten million or more. With 24 bytes a slot
- * and a load of at most 3/4, ten million ids take 400 MB, without garbage collection. A Set of strings takes four
- * times as much.
+ * A ledger's verifier must store every id that it has seen, which may be ten million or more. With 24 bytes a slot and
+ * a load of at most 3/4, ten million ids take 400 MB, without garbage collection. A Set of strings takes four times as
+ * much.
  *
- * The holder of a ledger's signing key chooses its ids. Ids that share one slot would make the verifier's time
- * quadratic. `seed`, a random number from the caller, makes such ids unpredictable.
+ * Whoever holds a ledger's signing key chooses its ids. Ids that share one slot would make the verifier's time
+ * quadratic. `seed`, a random number from the caller, makes the slots of ids unpredictable.
  */
 const WORDS_PER_SLOT = 6
 const ID_WORDS = 4
@@ -34,8 +34,8 @@ export class IdTable {
   }
 
   /**
-   * Adds the 16 bytes of `ids` at `offset`. `seq` + 1 and `tag` MUST fit into 32 bits. If the table already has the
-   * id, changes nothing and returns false.
+   * Adds the 16 bytes of `ids` at `offset`. `seq` + 1 and `tag` MUST fit into 32 bits. Returns false and changes
+   * nothing if the table already has the id.
    */
   add(ids: Uint8Array, offset: number, seq: number, tag: number): boolean {
     if (this.#count + 1 > (this.#mask + 1) * LOAD_FACTOR) this.#grow()
@@ -62,7 +62,7 @@ export class IdTable {
   }
 
   /**
-   * Returns the start of the id's slot. If the id is not in the table, returns the free slot for it. There is always
+   * Returns the start of the id's slot. If the id is not in the table, returns a free slot for it. The table always has
    * a free slot.
    */
   #find(a: number, b: number, c: number, d: number): number {

@@ -8,12 +8,12 @@ import { keyThumbprint, parsePublicKey } from '../keys.ts'
 import { ENTRY_KINDS } from '../statement/kinds.ts'
 import type { ParsedStatement } from '../statement/statement.ts'
 
-/** Claims in an envelope's header. They repeat members of the envelope's statement. */
+/** Claims in an envelope's header. They repeat members of the statement in the envelope. */
 type Claims = Pick<ParsedEnvelope, 'subject' | 'issuedAtSeconds'>
 
 /**
- * Verifies an envelope against its statement. The signer does not matter here. Throws `claims_contradict_statement`,
- * `definition_mismatch`, `kid_mismatch`.
+ * Verifies that an envelope and its statement agree. The signer does not matter here. Throws
+ * `claims_contradict_statement`, `definition_mismatch` or `kid_mismatch`.
  */
 export function verifyContent(sha256: Sha256, envelope: Claims, statement: ParsedStatement): void {
   verifyClaims(envelope, statement)
@@ -40,7 +40,7 @@ function verifyClaims(envelope: Claims, statement: ParsedStatement): void {
 }
 
 /**
- * Returns the definition in the predicate if the subject's digest is the digest of a definition, H(JCS(…)) without
+ * Returns the definition in the predicate if entries of this kind sign the digest of a definition, H(JCS(…)) without
  * salt. Otherwise returns null.
  */
 function definitionOf({ kind, predicate, subjects }: ParsedStatement): JsonObject | null {
@@ -61,7 +61,10 @@ function verifyDefinition(sha256: Sha256, statement: ParsedStatement): void {
     throw new ProofError('definition_mismatch', `${name} has the digest ${digest}, but ${signed} was signed`)
 }
 
-/** Verifies that each kid is the thumbprint of its key. Otherwise the same kid could be used for a second key later. */
+/**
+ * Verifies that each kid is the thumbprint of its key. Otherwise somebody could use the same kid for a second key
+ * later.
+ */
 function verifyKids(sha256: Sha256, statement: ParsedStatement): void {
   for (const { kid, alg, spki } of keysOf(statement)) {
     const thumbprint = toHex(keyThumbprint(sha256, parsePublicKey(alg, fromBase64(spki))))

@@ -23,7 +23,7 @@ import { type EntryStep, makeStep } from './entry-step.ts'
 import { verifyContent } from './verify-content.ts'
 import { verifyReceived } from './verify-received.ts'
 
-/** A verified entry with its parsed content. `step` is the input of LedgerVerifier. */
+/** A verified entry with its parsed content. `step` is for LedgerVerifier. */
 export type VerifiedEntry = {
   readonly step: EntryStep
   readonly envelope: ParsedEnvelope
@@ -31,25 +31,26 @@ export type VerifiedEntry = {
   readonly items: readonly BatchItem[] | null
 }
 
-/** A public key, and the agent that owns the key. Without `agent` the key belongs to a server. */
+/** A public key with the agent that owns it. `agent` is absent if the key belongs to a server. */
 export type KnownKey = PublicKey & {
   readonly agent?: { readonly ledger: string; readonly agent: string }
 }
 
-/** Returns the public key of a kid (lower-case hex), or null. The kid MUST be the key's thumbprint. */
+/** Returns the public key of a kid (lower-case hex), or null if there is none. The kid MUST be the key's thumbprint. */
 export type FindKey = (kid: string) => KnownKey | null
 
 /**
- * `withheld`: the source declares that it shows no documents to this reader, so the line must have none. Only the
- * caller may accept this, because a withheld document looks the same as a deleted one.
+ * Whether the source shows documents. `withheld`: the source declares that it shows no documents to this reader, so the
+ * line must have none. Only the caller may accept this, because a withheld document looks the same as a deleted
+ * document.
  */
 export type DocumentsShown = 'all' | 'withheld'
 
 /**
- * Verifies everything about an export's line that needs no other line (docs/formats/export.md). Lines may be verified
+ * Verifies everything about an export's line that needs no other line (docs/formats/export.md). Lines can be verified
  * in any order and in parallel. LedgerVerifier does the checks that need earlier entries. Throws ProofError.
  *
- * An attacker controls everything in the line that no signature covers. So the signature is verified first, and
+ * An attacker controls everything in the line that no signature covers. So the signature is verified first. Then
  * everything else is compared with the signed statement.
  */
 export function verifyEntry(
@@ -62,10 +63,9 @@ export function verifyEntry(
   return { step: makeStep(line, envelope, statement, { items, received }), envelope, statement, items }
 }
 
-/** A line without its position in the chain. */
 export type LineContent = Omit<EntryLine, 'seq' | 'chain'>
 
-/** Does the same as verifyEntry, but returns no step. For an entry whose position is proved in another way. */
+/** Verifies the same as verifyEntry, but returns no step. Used for an entry whose position is proved in another way. */
 export function verifyLineContent(
   line: LineContent,
   findKey: FindKey,
@@ -80,7 +80,7 @@ export function verifyLineContent(
   return { envelope, statement, items, received }
 }
 
-/** Verifies the documents of an entry, or of some items of a batch. `items[i]` belongs to `documents[i]`. */
+/** Verifies the documents of an entry, or of some items of a batch. The document of `items[i]` is `documents[i]`. */
 export function verifyLineDocuments(
   sha256: Sha256,
   documents: readonly DocumentLine[],
@@ -96,7 +96,7 @@ export function verifyLineDocuments(
 /** Members of a line about the entry itself, without its documents and items. */
 export type SignedLine = Pick<EntryLine, 'kind' | 'recordedAt' | 'leaf' | 'envelope'>
 
-/** Does the same as verifyEntry, without items and documents. For an entry that is shown alone. */
+/** Verifies the same as verifyEntry, except items and documents. Used for an entry that is shown alone. */
 export function verifySignedEntry(
   line: SignedLine,
   findKey: FindKey,
@@ -108,8 +108,8 @@ export function verifySignedEntry(
 }
 
 /**
- * Verifies an envelope and its signature. This is everything that can be verified about an entry without other data.
- * `parsed`: the result of parseStatement for the same bytes, if the caller has it.
+ * Verifies an envelope and its signature. Nothing more can be verified about an entry without other data. `parsed`: the
+ * result of parseStatement for the same bytes, or null if the caller does not have it.
  */
 export function verifySignedStatement(
   bytes: Uint8Array,
@@ -125,7 +125,10 @@ export function verifySignedStatement(
   return { envelope, statement }
 }
 
-/** Throws unless the key's agent made the entry, in the agent's own ledger. */
+/**
+ * Throws if an agent other than the key's owner made the entry, if the entry is in another ledger than the agent, or if
+ * agents cannot sign entries of this kind.
+ */
 function verifyOwnEntry({ ledger, agent }: NonNullable<KnownKey['agent']>, statement: ParsedStatement): void {
   if (statement.ledger !== ledger || statement.actor !== agent)
     throw new ProofError('key_of_another_agent', `${agent} of ${ledger} signed for ${statement.actor}`)
@@ -136,9 +139,11 @@ function verifyOwnEntry({ ledger, agent }: NonNullable<KnownKey['agent']>, state
 const signersOfLines = new WeakMap<Sha256, Map<string, SignerKey>>()
 
 /**
- * Returns a `findKey` for the line. If the line has a signer, the function finds only the signer's key, and this key
- * must be the envelope's. Otherwise no check would ever read `signer`. Earlier entries determine to whom the key
- * belongs (verifySignerShown). The returned function throws `bad_base64`, `bad_key`, `line_contradicts_envelope`.
+ * Returns a `findKey` for the line. If the line has a `signer`, the returned function finds only the key in `signer`,
+ * and throws if the envelope names another key. Without this check, somebody could change `signer` unnoticed.
+ *
+ * Does not check which agent owns the key, because only earlier entries determine that. The returned function throws
+ * `bad_base64`, `bad_key` or `line_contradicts_envelope`.
  */
 export function withSigner(findKey: FindKey, { signer }: Pick<EntryLine, 'signer'>, sha256: Sha256): FindKey {
   if (signer === undefined) return findKey
@@ -163,7 +168,7 @@ function keyOfSigner({ alg, spki }: LineSigner, sha256: Sha256): SignerKey {
 }
 
 /**
- * Verifies that a line has a `signer` if and only if the agent signed the entry itself. Throws
+ * Verifies that a line has a `signer` if an agent signed the entry itself, and only then. Throws
  * `line_contradicts_envelope`.
  */
 export function verifySignerShown(isShown: boolean, isAgentSigned: boolean): void {
@@ -188,7 +193,8 @@ function verifySigned(
 }
 
 /**
- * Verifies the members that the line repeats from the envelope for searches. `leaf`: the leaf of the line's envelope.
+ * Verifies those members of a line that repeat the envelope. Lines repeat these members only to make searches easy.
+ * `leaf`: the leaf of the line's envelope.
  */
 export function verifyLine(line: SignedLine, leaf: string, statement: ParsedStatement): void {
   const claims = { leaf: line.leaf, kind: line.kind, recordedAt: line.recordedAt }
@@ -208,8 +214,8 @@ export function verifyLine(line: SignedLine, leaf: string, statement: ParsedStat
 }
 
 /**
- * Verifies a batch's items. Only their number and their root are signed, so all items must be present, in order. Each
- * id follows from the first id, because servers find a record by that rule.
+ * Verifies a batch's items. Only their number and their root are signed, so all items must be present and in order.
+ * Each id must follow from the first id, because servers find a record by that rule.
  */
 function verifyItems(sha256: Sha256, line: LineContent, statement: ParsedStatement): BatchItem[] | null {
   if ((statement.kind === 'batch-notarized') !== (line.items !== null)) {
@@ -252,8 +258,8 @@ function documentOfItem(item: BatchItem): Subject {
 }
 
 /**
- * The kind of document that a subject names, by the subject's rule. It applies only if the document belongs to the
- * same entry.
+ * Maps a subject's rule to the kind of document that the subject names. In an entry without such a document, the
+ * subject repeats the digest of an earlier entry.
  */
 const DOCUMENT_OF: { readonly [Rule in SubjectRule]?: DocumentKind } = {
   rec: 'payload',
@@ -289,7 +295,8 @@ function verifyDocuments(
 }
 
 /**
- * Verifies a document, or that it was erased. LedgerVerifier checks that the entry `erasedBy` really is the erasure.
+ * Verifies a document, or the absence of an erased document. LedgerVerifier checks that the entry `erasedBy` really
+ * erased the document.
  */
 function verifyDocument(
   sha256: Sha256,
@@ -321,8 +328,8 @@ function verifyDocument(
 }
 
 /**
- * Verifies references, which lie beside the payload and are signed with the payload's salt. References must be
- * present if and only if the payload is present and the statement or the item has a digest of references.
+ * Verifies references. They are stored beside the payload and signed with the payload's salt. References must be
+ * present exactly if the payload is present and the statement or item has a digest of references.
  */
 function verifyReferences(
   sha256: Sha256,

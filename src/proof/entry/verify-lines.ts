@@ -3,7 +3,10 @@ import { ProofError } from '../error.ts'
 import { type EntryLine, parseEntryLine } from './entry-line.ts'
 import type { EntryStep } from './entry-step.ts'
 
-/** The steps before the first refused line, and the error of that line. null: no line was refused. */
+/**
+ * Steps of all lines before the first refused line, and the error of the refused line. `failure` is null if no line was
+ * refused.
+ */
 export type VerifiedLines<Step = EntryStep> = {
   readonly steps: readonly Step[]
   readonly failure: ProofError | null
@@ -11,7 +14,7 @@ export type VerifiedLines<Step = EntryStep> = {
 
 /**
  * Verifies whole lines of an export, each on its own. Every line MUST end with a newline. `verify`: verifyEntry, or a
- * function that checks more; MAY throw ProofError.
+ * function that checks more. It MAY throw ProofError.
  */
 export function verifyLines(
   lines: Uint8Array,
@@ -20,7 +23,7 @@ export function verifyLines(
   return verifyEachLine(lines, (text, index) => verify(parseEntryLine(text), index))
 }
 
-/** Does the same as verifyLines, for lines of any kind. */
+/** Verifies lines of any kind, in the same way as verifyLines. */
 export function verifyEachLine<Step>(
   lines: Uint8Array,
   verify: (text: string, index: number) => Step,

@@ -12,13 +12,13 @@ import { leafHash } from '../tree/merkle.ts'
 import { verifyContent } from './verify-content.ts'
 
 /**
- * A verified entry of another ledger. Its signature is not verified yet: LedgerPeers does it, because it knows the
- * key of that ledger.
+ * An entry of another ledger, checked except for its signature. LedgerPeers verifies the signature, because it knows
+ * the key of that ledger.
  */
 export type ReceivedEntry = {
-  /** Lower-case hex. */
+  /** Leaf hash in lower-case hex. */
   readonly leaf: string
-  /** Lower-case hex. */
+  /** Kid of the envelope in lower-case hex. */
   readonly kid: string
   readonly envelope: ParsedEnvelope
   readonly statement: ParsedStatement
@@ -29,8 +29,8 @@ export type ReceivedClaims = Received & { readonly peer: string }
 
 /**
  * Verifies a received entry against the entry that receives it, as far as possible without earlier entries. `bytes`:
- * the received envelope, or null if the line has no received envelope. Returns null if the entry receives nothing.
- * Throws the codes of the envelope and the statement, `received_mismatch`, `offer_mismatch`, `not_shared`.
+ * the received envelope, or null if the line has none. Returns null if the entry receives nothing. Throws the codes of
+ * the envelope and the statement, `received_mismatch`, `offer_mismatch` or `not_shared`.
  */
 export function verifyReceived(
   sha256: Sha256,
@@ -51,8 +51,8 @@ export function verifyReceived(
 }
 
 /**
- * Returns what the entry states about the received entry, or about the offer that the step takes. null: the entry
- * receives nothing.
+ * Returns what the entry states about the received entry, or about the offer from which the step was made. Returns null
+ * if the entry receives nothing.
  */
 export function receivedClaimsOf({ kind, subjects, predicate }: ParsedStatement): ReceivedClaims | null {
   const received = receivedOf(predicate)
@@ -65,7 +65,7 @@ export function receivedClaimsOf({ kind, subjects, predicate }: ParsedStatement)
 }
 
 const RECEIVED_MEMBERS = ['ledger', 'leaf', 'kind', 'record', 'version'] as const
-/** These are all comparable members of `offer`. verifyTaken compares the record. */
+/** Members of `offer` that are compared with the received entry. verifyTaken compares the record. */
 const OFFER_MEMBERS = ['ledger', 'leaf', 'kind'] as const
 
 function verifyClaims(
@@ -85,7 +85,7 @@ function verifyClaims(
   }
 }
 
-/** Verifies members whose values must be equal in both statements. */
+/** Verifies that both statements agree about the members that the receiving entry repeats. */
 function verifyAnswer(statement: ParsedStatement, received: ParsedStatement, peer: string): void {
   switch (statement.kind) {
     case 'peer-key-rotated':

@@ -9,8 +9,8 @@ import type { EntryStep } from './entry-step.ts'
 import { type DocumentsShown, type FindKey, type LineContent, verifyEntry } from './verify-entry.ts'
 
 /**
- * Verifies any line of an export on its own. A registered statement goes to verifyStatementLine, every other line to
- * verifyEntry. Throws ProofError.
+ * Verifies any line of an export on its own. Calls verifyStatementLine for a registered statement and verifyEntry for
+ * every other line. Throws ProofError.
  */
 export function verifyStep(
   line: EntryLine,
@@ -24,8 +24,8 @@ export function verifyStep(
 
 /**
  * Verifies the line of a registered statement, as far as possible without the entries around it. The issuer did not
- * sign the line's kind and time. LedgerVerifier compares them with the entry behind the statement, and verifies the
- * issuer's signature by the policy. Throws ProofError.
+ * sign the line's kind and time. LedgerVerifier compares kind and time with the next entry, which registers the
+ * statement. It also verifies the issuer's signature by the policy. Throws ProofError.
  */
 export function verifyStatementLine(line: EntryLine, sha256: Sha256): EntryStep {
   const registered = verifyStatementContent(line, sha256)
@@ -52,7 +52,10 @@ export function verifyStatementLine(line: EntryLine, sha256: Sha256): EntryStep 
   }
 }
 
-/** Does the same as verifyStatementLine, but returns no step. For an entry whose position is proved in another way. */
+/**
+ * Verifies the same as verifyStatementLine, but returns no step. Used for a statement whose position is proved in
+ * another way.
+ */
 export function verifyStatementContent(line: LineContent, sha256: Sha256): SignedStatement {
   const registered = parseRegisteredStatement(line.envelope)
   const leaf = toHex(leafHash(sha256, line.envelope))

@@ -4,8 +4,8 @@ import { CBOR_ITEMS_MAX, CBOR_LEVELS_MAX } from '../limits.ts'
 
 /*
  * Decoder of CBOR (RFC 8949) in envelopes, receipts and Signed Statements, by the rules of docs/formats/envelopes.md,
- * "CBOR". It is written by hand: libraries return only the value, and decide themselves which encodings they accept.
- * The Python verifier follows the same page.
+ * "CBOR". It is written by hand, because libraries return only the value and decide for themselves which encodings they
+ * accept. The Python verifier follows the same page.
  */
 
 export class Tag18 {
@@ -16,21 +16,22 @@ export class Tag18 {
   }
 }
 
-/** A text string whose bytes are not UTF-8. Each object is equal only to itself. */
+/** Represents a text string whose bytes are not UTF-8. No two such objects are equal. */
 export class BadText {}
 
 /**
- * `deterministic`: only the one encoding of RFC 8949 §4.2.1 is accepted.
+ * Encodings that the decoder accepts.
  *
- * `loose`: for COSE of other tools. Maps may have any order, and text strings need not be UTF-8. Everything else that
- * is not deterministic is refused as malformed.
+ * - `deterministic`: only the one encoding of RFC 8949 §4.2.1.
+ * - `loose`: for COSE of other tools. Maps may have any order, and text strings need not be UTF-8. Anything else that
+ *   is not deterministic is refused as malformed.
  */
 export type CborForm = 'deterministic' | 'loose'
 
 /**
  * Decodes the single item in `bytes`, in linear time. Maps become Map, and integers beyond 2^53 - 1 become bigint. An
- * outer tag 18 becomes Tag18 if `tag18` allows it. Throws `cbor_malformed`. Throws `cbor_not_deterministic` for
- * well-formed CBOR that is not deterministic.
+ * outer tag 18 becomes Tag18 if `tag18` allows it. Throws `cbor_malformed`. In the deterministic form, throws
+ * `cbor_not_deterministic` for well-formed CBOR that is not deterministic.
  */
 export function decodeCbor(
   bytes: Uint8Array,
@@ -56,7 +57,7 @@ class Reader {
   readonly #allowsTag: boolean
   #at = 0
   #items = 0
-  /** Description of the first place at which the bytes are not deterministic. */
+  /** Describes the first place at which the bytes are not deterministic. null if there is no such place. */
   #departure: string | null = null
 
   constructor(bytes: Uint8Array, form: CborForm, allowsTag: boolean) {
@@ -73,7 +74,7 @@ class Reader {
     throw new ProofError('cbor_not_deterministic', this.#departure)
   }
 
-  /** Reads an item. `level`: nesting level that an array, map or tag has if it begins here. */
+  /** Reads an item. `level`: nesting level of an array, map or tag that begins here. */
   #item(level: number): unknown {
     if (++this.#items > CBOR_ITEMS_MAX) throw malformed(`more than ${CBOR_ITEMS_MAX} items`)
     const head = this.#take(1)[0]!
@@ -117,7 +118,7 @@ class Reader {
     if (info > 27) throw malformed('an indefinite length, or a reserved head')
     const size = 1 << (info - 24)
     const value = this.#take(size).reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n)
-    // The value must be too large for the next shorter form
+    // A value that fits the next shorter form of a head is encoded in too many bytes.
     if (value < (size === 1 ? 24n : 1n << BigInt(4 * size))) this.#depart('a head is longer than necessary')
     return toSafe(value)
   }
@@ -139,8 +140,8 @@ class Reader {
 
   #map(length: number | bigint | null, level: number): Map<unknown, unknown> {
     const map = new Map<unknown, unknown>()
-    // The set contains each label as hex. A Map could not find equal labels, because two Uint8Arrays with equal bytes
-    // are different keys of a Map.
+    // Contains each label as hex. Looking labels up in `map` would not find duplicates, because two Uint8Arrays with
+    // equal bytes are different keys of a Map.
     const labels = new Set<string>()
     let last = ''
     for (let i = 0; this.#goesOn(i, length); i++) {
@@ -157,8 +158,8 @@ class Reader {
   }
 
   /**
-   * Returns whether an array or map has a member after the first `count`. If the length is larger than the rest of
-   * the bytes, #take throws.
+   * Returns true if an array or map has a member after the first `count` members. If the length exceeds the rest of the
+   * bytes, #take throws later.
    */
   #goesOn(count: number, length: number | bigint | null): boolean {
     if (length !== null) return count < length

@@ -28,7 +28,7 @@ export { type ParsedEnvelope, parseEnvelope }
 
 type ProtectedHeader = {
   readonly alg: SignatureAlgorithm
-  /** 32 bytes. */
+  /** Kid of the signing key, 32 bytes. */
   readonly kid: Uint8Array
   readonly issuer: string
   /** Name of the statement's first subject. */
@@ -66,7 +66,7 @@ export function encodeProtected(header: ProtectedHeader): Uint8Array {
 }
 
 /**
- * The start of Sig_structure (RFC 9052 §4.4). The structure is ["Signature1", protected, external AAD (empty),
+ * The start of Sig_structure (RFC 9052 §4.4). The whole structure is ["Signature1", protected, external AAD (empty),
  * payload].
  */
 const SIGNATURE1 = new Uint8Array([0x84, 0x6a, ...utf8Encode('Signature1')])
@@ -84,7 +84,7 @@ export function toBeSigned(protectedBytes: Uint8Array, payload: Uint8Array): Uin
   return out
 }
 
-/** Encodes an envelope. Throws `envelope_too_large` if it exceeds the size that verifiers accept. */
+/** Encodes an envelope. Throws `envelope_too_large` if the envelope exceeds the size that verifiers accept. */
 export function encodeEnvelope(
   protectedBytes: Uint8Array,
   payload: Uint8Array,
@@ -103,7 +103,7 @@ export function encodeEnvelope(
   return out
 }
 
-/** Verifies that `key` signed the envelope. Throws `algorithm_mismatch`, `signature_invalid`. */
+/** Verifies that `key` signed the envelope. Throws `algorithm_mismatch` or `signature_invalid`. */
 export function verifySigner(
   envelope: ParsedEnvelope,
   key: PublicKey,
@@ -121,7 +121,7 @@ export function verifySigner(
   }
 }
 
-/** Returns the length of an item's head. `value`: up to 2^53. */
+/** Returns the number of bytes of an item's head. `value`: at most 2^53. */
 function headBytes(value: number): number {
   if (value < 24) return 1
   if (value < 0x100) return 2

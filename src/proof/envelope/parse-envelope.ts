@@ -8,7 +8,7 @@ import { shown, shownLabels } from './shown.ts'
 import { attachedPayload, type CoseMap, hasExactly, parseSign1 } from './sign1.ts'
 import { readUsualEnvelope } from './usual-envelope.ts'
 
-/** RFC 9864: with an Ed25519 key, -19 means the same as -8. */
+/** Maps a COSE algorithm to ours. With an Ed25519 key, -19 means the same as -8 (RFC 9864). */
 const ALGORITHMS: ReadonlyMap<unknown, SignatureAlgorithm> = new Map([
   [-7, 'ES256'],
   [-8, 'EdDSA'],
@@ -27,7 +27,7 @@ export function parseEnvelope(bytes: Uint8Array): ParsedEnvelope {
   return readUsualEnvelope(bytes) ?? decodeEnvelope(bytes)
 }
 
-/** Decodes any envelope within the size limit. */
+/** Decodes any envelope within the size limit, also one that readUsualEnvelope cannot read. */
 export function decodeEnvelope(bytes: Uint8Array): ParsedEnvelope {
   const parts = parseSign1(bytes, 'deterministic')
   const { protectedBytes, unprotected, signature } = parts
@@ -67,7 +67,7 @@ function parseClaims(claims: unknown): Pick<ParsedEnvelope, 'issuer' | 'subject'
   return { issuer, subject, issuedAtSeconds: issuedAtSeconds as number }
 }
 
-/** Throws `cose_header` unless the map has exactly these labels. */
+/** Throws `cose_header` if the map lacks one of these labels or has any other label. */
 function refuseLabels(map: CoseMap, labels: readonly number[], what: string): void {
   if (hasExactly(map, labels)) return
   throw new ProofError('cose_header', `${what} has the labels ${shownLabels(map)}`)

@@ -8,7 +8,6 @@ export function shown(value: unknown): string {
   return text.length > SHOWN_CHARS_MAX ? `${text.slice(0, SHOWN_CHARS_MAX)}…` : text
 }
 
-/** Formats the first labels of an untrusted map for a message. */
 export function shownLabels(map: ReadonlyMap<unknown, unknown>): string {
   return [...map.keys()].slice(0, LABELS_SHOWN_MAX).map(shown).join(', ')
 }

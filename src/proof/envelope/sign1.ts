@@ -4,7 +4,7 @@ import { type CborForm, decodeCbor, Tag18 } from './cbor.ts'
 
 export type CoseMap = ReadonlyMap<unknown, unknown>
 
-/** Parts of a COSE_Sign1 (RFC 9052 §4.2). `payload`: null if detached. `signature`: 64 bytes. */
+/** Parts of a COSE_Sign1 (RFC 9052 §4.2). `payload`: null if the payload is detached. `signature`: 64 bytes. */
 export type Sign1 = {
   /** The protected header as received, because the signature covers these bytes. */
   readonly protectedBytes: Uint8Array
@@ -14,8 +14,8 @@ export type Sign1 = {
 }
 
 /**
- * Parses a COSE_Sign1. Throws `cbor_malformed`, `cbor_not_deterministic`, `cose_structure`. The caller must check the
- * labels.
+ * Parses a COSE_Sign1. Does not check the labels; the caller must do this. Throws `cbor_malformed`,
+ * `cbor_not_deterministic` or `cose_structure`.
  */
 export function parseSign1(bytes: Uint8Array, form: CborForm): Sign1 {
   const value = decodeCbor(bytes, form, 'tag 18')
@@ -37,7 +37,7 @@ export function hasExactly(map: CoseMap, labels: readonly number[]): boolean {
   return map.size === labels.length && labels.every((label) => map.has(label))
 }
 
-/** Returns the payload. Throws `cose_structure` if it is detached. */
+/** Returns the payload. Throws `cose_structure` if the payload is detached. */
 export function attachedPayload({ payload }: Sign1): Uint8Array {
   if (payload !== null) return payload
   throw structure('the payload is detached: attach it, or sign its hash (RFC 9995), and send that')

@@ -16,10 +16,11 @@ import {
 } from './envelope-layout.ts'
 
 /**
- * Reads an envelope with exactly the layout that we write. Only the algorithm may be -19 instead of -8. In this
- * layout, heads have their shortest form and members are in order, so the envelope is the deterministic encoding of
- * its values. Returns null for any other envelope, which parseEnvelope then decodes or refuses. Takes 1.3 µs.
- * Decoding, encoding again and comparing takes 11.9 µs.
+ * Reads an envelope with exactly the layout that we write. Only the algorithm may be -19 instead of -8. In this layout,
+ * heads have their shortest form and members are in order. So the envelope is the deterministic encoding of its values.
+ * Returns null for any other envelope; parseEnvelope then decodes or refuses it.
+ *
+ * Takes 1.3 µs. Decoding, encoding again and comparing takes 11.9 µs.
  */
 export function readUsualEnvelope(bytes: Uint8Array): ParsedEnvelope | null {
   const reader = new Reader(bytes)
@@ -53,7 +54,9 @@ function readHeader(bytes: Uint8Array): Header | null {
   return { alg, kid, issuer, subject, issuedAtSeconds }
 }
 
-/** Agents that sign for themselves may write -19 (RFC 9864) for EdDSA. */
+/**
+ * Algorithms with the header bytes before the kid. Agents that sign for themselves may write -19 (RFC 9864) for EdDSA.
+ */
 const FORMS: readonly { readonly alg: SignatureAlgorithm; readonly start: Uint8Array }[] = [
   { alg: 'EdDSA', start: HEADER_START.EdDSA },
   { alg: 'ES256', start: HEADER_START.ES256 },
@@ -64,7 +67,6 @@ function startsWith(bytes: Uint8Array, start: Uint8Array): boolean {
   return equalBytes(bytes.subarray(0, start.length), start)
 }
 
-/** Decodes UTF-8. Returns null if the bytes are null or not UTF-8. */
 function textOf(bytes: Uint8Array | null): string | null {
   if (bytes === null) return null
   try {
@@ -74,7 +76,10 @@ function textOf(bytes: Uint8Array | null): string | null {
   }
 }
 
-/** Reads heads of one to five bytes. That is enough for every length in an envelope, and for every time before 2106. */
+/**
+ * Reads heads of one to five bytes. Five bytes are enough for every length in an envelope, and for every time before
+ * 2106.
+ */
 class Reader {
   readonly #bytes: Uint8Array
   #at = 0
@@ -91,7 +96,7 @@ class Reader {
     return this.#bytes[this.#at++] === byte
   }
 
-  /** Reads a head of this major type in its shortest form. Returns its value, or null for any other head. */
+  /** Reads a head of this major type in its shortest form. Returns the head's value, or null for any other head. */
   head(major: number): number | null {
     const first = this.#bytes[this.#at++]! ^ major
     if (first < 24) return first
@@ -99,8 +104,8 @@ class Reader {
     const length = 1 << (first - 24)
     let value = 0
     for (let i = 0; i < length; i++) value = value * 256 + this.#bytes[this.#at++]!
-    // The value must be too large for the next shorter form. If the bytes end early, the value is NaN and the
-    // comparison is false.
+    // A value that fits the next shorter form is refused. If the bytes end early, the value is NaN and the comparison
+    // is false.
     return value > SHORTER_MAX[first - 24]! ? value : null
   }
 

@@ -4,17 +4,22 @@ import { receivedClaimsOf } from '../entry/verify-received.ts'
 import { ENTRY_KINDS, type EntryKind } from '../statement/kinds.ts'
 import type { ParsedStatement } from '../statement/statement.ts'
 
-/** An entry that the ledger sends to another one. `leaf`: lower-case hex. */
+/** An entry that this ledger sends to another ledger. `leaf` is in lower-case hex. */
 export type SentEntry = { readonly seq: number; readonly leaf: string; readonly kind: EntryKind }
 
-/** A received entry of another ledger. `at`: seq of the entry that receives it. */
+/**
+ * An entry of another ledger that this ledger received. `at`: seq of this ledger's entry that records the reception.
+ */
 export type ReceivedFromPeer = { readonly at: number; readonly leaf: string; readonly kind: EntryKind }
 
-/** A gated record of this ledger. `past`: entries of its events and of their erasures, in order. */
+/**
+ * A gated record of this ledger. `past`: entries of the record's steps, and entries that erased documents of these
+ * steps, in order.
+ */
 type OwnRecord = { readonly past: SentEntry[] }
 
 /**
- * A record of this ledger that is shared through one peering. `share`: the entry that shares the record; null:
+ * A record of this ledger that is shared through one peering. `share`: the entry that shares the record, or null if
  * `record-created` itself shares it.
  */
 type SharedRecord = {
@@ -23,23 +28,23 @@ type SharedRecord = {
   readonly refusals: SentEntry[]
 }
 
-/** One peering, as the chain of one side describes it. */
+/** One peering, as the chain of one of its two sides describes it. */
 export class PeeringExchange {
   readonly peer: string
   /** Id of the other side's ledger. */
   readonly ledger: string
   readonly handshake: string
   readonly added: SentEntry
-  /** The invited side stores the leaf of the inviter's `peer-added` here. null: this side is the inviter. */
+  /** Leaf of the inviter's `peer-added`, if this side is the invited side. null if this side is the inviter. */
   readonly counterpart: string | null
   /**
-   * Seq of the entry that ended the peering on this side; null: the peering is active. Entries after this seq are not
-   * sent.
+   * Seq of the entry that ended the peering on this side. null if the peering has not ended. Entries after this seq are
+   * not sent.
    */
   endedAt: number | null = null
   readonly #shared = new Map<string, SharedRecord>()
   readonly #offers = new Map<string, SentEntry[]>()
-  /** Entries about the peering itself, and rotations of the ledger's envelope keys. */
+  /** Entries that change the peering itself. `#rotations`: entries that rotate the ledger's envelope keys. */
   readonly #changes: SentEntry[] = []
   readonly #rotations: SentEntry[] = []
   readonly #received = new Map<number, ReceivedFromPeer>()
@@ -55,23 +60,23 @@ export class PeeringExchange {
     this.ledger = inviter.ledger === ledger ? invited.ledger : inviter.ledger
     this.added = added
     this.counterpart = counterpart ?? null
-    // The invited side's `peer-added` answers the handshake, so it is sent to the inviter.
+    // The `peer-added` of the invited side completes the handshake, so this entry is sent to the inviter.
     if (this.counterpart !== null) this.#changes.push(added)
   }
 
-  /** Received entries by their seq in the other ledger, in the order of reception. */
+  /** Maps the seq of an entry in the other ledger to the received entry, in the order of reception. */
   get received(): ReadonlyMap<number, ReceivedFromPeer> {
     return this.#received
   }
 
-  /** Records of this side that are sent to the other. */
+  /** Records of this side that are sent to the other side. */
   get records(): ReadonlySet<string> {
     return new Set(this.#shared.keys())
   }
 
   /**
-   * Yields lists of entries for the other side. Entries of one list are sent in order. Different lists do not depend
-   * on each other.
+   * Yields lists of entries for the other side. The entries of one list are sent in order. Different lists do not
+   * depend on each other.
    */
   *sent(): Generator<readonly SentEntry[]> {
     yield this.#changes
@@ -79,7 +84,7 @@ export class PeeringExchange {
     for (const { own, share, refusals } of this.#shared.values()) {
       const past = own.past.filter(({ seq }) => this.endedAt === null || seq <= this.endedAt)
       const inOrder = refusals.length === 0 ? past : [...past, ...refusals].sort((a, b) => a.seq - b.seq)
-      // Entries before the share are sent too, but after the share itself.
+      // The entry `share` is sent first, then the record's entries, even those that precede `share` in the chain.
       yield share === null ? inOrder : [share, ...inOrder]
     }
     yield* this.#offers.values()
@@ -114,21 +119,21 @@ export class PeeringExchange {
   }
 }
 
-/** `sharedLater` was computed from other entries than those that this ledger follows. */
+/** Thrown if a ledger shares a record that is missing from `sharedLater`. */
 export class UnforeseenShare extends Error {}
 
 /**
  * Collects what a ledger exchanges with its peers. The input is the ledger's verified entries, in order (`onEntry` of
- * LedgerVerifier). Takes about 500 bytes of memory for each sent entry and 170 for each received one.
+ * LedgerVerifier). Takes about 500 bytes of memory for each sent entry and 170 bytes for each received entry.
  *
- * `sharedLater`: the records that any `record-shared` of the ledger names. With this set, memory grows only with the
- * shared records. If the set lacks one of them, the comparison throws UnforeseenShare. Without the set, all events of
- * all records are stored, because any record could still be shared.
+ * `sharedLater`: the records that any `record-shared` of the ledger names. With this set, only shared records take
+ * memory. Throws UnforeseenShare if a shared record is not in the set. Without the set, the entries of all records are
+ * stored, because any record could still be shared.
  */
 export class LedgerExchange {
   readonly #sharedLater: ReadonlySet<string> | null
   readonly #records = new Map<string, OwnRecord>()
-  /** Records, by the seq of each event whose document may be erased. */
+  /** Maps the seq of an entry to the entry's record, if a document of the entry may be erased. */
   readonly #recordOf = new Map<number, OwnRecord>()
   readonly #peerings = new Map<string, PeeringExchange>()
   #ledger = ''
@@ -197,7 +202,7 @@ export class LedgerExchange {
   }
 
   #peering(peer: string): PeeringExchange {
-    return this.#peerings.get(peer)! // LedgerVerifier has checked that it exists
+    return this.#peerings.get(peer)! // LedgerVerifier has checked that the peering exists.
   }
 
   #create(record: string, entry: SentEntry, { predicate }: ParsedStatement): void {
@@ -225,8 +230,8 @@ export class LedgerExchange {
 }
 
 /**
- * Returns hex for long-term storage. V8 stores a string that was concatenated byte by byte in about a kilobyte until
- * a character is first read. So one character is read here.
+ * Returns hex for long-term storage. V8 stores a string that was concatenated byte by byte in about a kilobyte, until
+ * somebody reads a character of the string. So one character is read here.
  */
 function hexOf(leaf: Uint8Array): string {
   const hex = toHex(leaf)

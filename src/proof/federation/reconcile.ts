@@ -1,8 +1,8 @@
 import type { LedgerExchange, PeeringExchange, ReceivedFromPeer, SentEntry } from './exchange.ts'
 
 /*
- * Compares two ledgers, each verified on its own before (docs/formats/federation.md). An entry that was received
- * twice, or an offer that was answered twice, is already found by that verification.
+ * Compares two ledgers (docs/formats/federation.md). The verifier must have accepted each ledger. The verifier already
+ * refuses an entry that was received twice and an offer that was answered twice.
  */
 
 export type ReconcileCode =
@@ -15,8 +15,8 @@ export type ReconcileCode =
   | 'state_mismatch'
 
 /**
- * The first difference found. `seq`: position of the differing entry in `ledger`; null: the difference concerns no
- * single entry.
+ * The first difference that was found. `seq`: position of the differing entry in `ledger`, or null if the difference
+ * concerns no single entry.
  */
 export type Difference = {
   readonly code: ReconcileCode
@@ -26,21 +26,18 @@ export type Difference = {
 }
 
 export type ReconcileCounts = {
-  /** Records that either ledger shares with the other. */
+  /** Number of records that either ledger shares with the other. */
   readonly records: number
-  /** Entries of either side, offers included, that the other side received with the same leaf. */
+  /** Number of entries of either side, offers included, that the other side received with the same leaf. */
   readonly entries: number
   readonly offers: number
-  /**
-   * Entries that the sender's chain has to send and that the receiver's chain does not contain yet. They are not a
-   * fault.
-   */
+  /** Number of sent entries that the receiver's chain does not contain yet. Such entries are not a fault. */
   readonly inFlight: number
-  /** Entries like those of `inFlight`, but of a peering that has ended. They will never be received. */
+  /** Number of entries of ended peerings that the other side has not received. They will never be received. */
   readonly dropped: number
   /**
-   * Received entries with a seq beyond the end of the sender's ledger as shown. A newer copy of the sender's ledger
-   * must contain these entries. If it does not, they are `not_sent`.
+   * Number of received entries whose seq is beyond the end of the given copy of the sender's ledger. A newer copy must
+   * contain these entries. If a newer copy lacks such an entry, the difference is `not_sent`.
    */
   readonly beyond: number
 }
@@ -50,8 +47,8 @@ export type Reconciliation =
   | { readonly ok: false; readonly counts: null; readonly difference: Difference }
 
 /**
- * Compares both ledgers, which MUST be verified and different. If there are several faults, the order of the
- * arguments may decide which one is reported.
+ * Compares two ledgers, which MUST be verified and different. If there are several faults, the order of the arguments
+ * may decide which fault is reported.
  */
 export function reconcile(one: LedgerExchange, other: LedgerExchange): Reconciliation {
   try {
@@ -101,9 +98,9 @@ function pairPeerings(one: LedgerExchange, other: LedgerExchange): Pair[] {
 }
 
 /**
- * Throws if a peering that only `side` has was used. A peering was used if one of its received entries lies within
- * the shown part of the other ledger. An unused peering is legal, because the other ledger may not have answered the
- * handshake yet.
+ * Throws if only `side` has the peering and the peering was used. A peering was used if `side` received an entry that
+ * lies within the given copy of the other ledger. An unused peering is legal, because the other ledger may not have
+ * answered the handshake yet.
  */
 function refuseUsed(peering: PeeringExchange, side: LedgerExchange, other: LedgerExchange): void {
   for (const [seq, { at }] of peering.received) {
@@ -180,8 +177,8 @@ function refuseTaken(code: 'not_sent' | 'leaf_mismatch', { seq, taken, from, to 
 }
 
 /**
- * Returns how many entries of a list were received. Entries of a list are received in order, so an entry that is
- * missing before the last received one throws.
+ * Returns the number of entries of a list that were received. Entries of a list are received in order. So the function
+ * throws if an entry is missing before the last received entry.
  */
 function countReceived(entries: readonly SentEntry[], { ledger }: Side, to: Side): number {
   const { received } = to.peering

@@ -3,8 +3,8 @@ import { QUOTED_NAME_CHARS_MAX, QUOTED_NAMES_MAX } from '../limits.ts'
 import type { JsonObject, JsonValue } from './json-value.ts'
 
 /**
- * Returns RFC 8785 canonical JSON. A payload of five members takes 0.5 µs. npm's `canonicalize`, which the tests
- * compare with this function, takes 0.9 µs.
+ * Returns RFC 8785 canonical JSON. A payload of five members takes 0.5 µs. npm's `canonicalize`, with which the tests
+ * compare this function, takes 0.9 µs.
  *
  * `value` MUST come from parseJsonText or from our own code, because this function does not limit the depth. Throws:
  *
@@ -18,7 +18,7 @@ export function canonicalize(value: JsonValue): string {
       return quote(value)
     case 'number':
       if (!Number.isFinite(value)) throw new ProofError('json_number_lossy', `${value} is not a JSON number`)
-      return `${value}` // §3.2.2.3 is ECMAScript's own format; -0 becomes 0
+      return `${value}` // RFC 8785 §3.2.2.3 requires the number format of ECMAScript. -0 becomes 0.
     case 'boolean':
       return value ? 'true' : 'false'
     case 'object':
@@ -38,7 +38,7 @@ function canonicalizeArray(array: readonly JsonValue[]): string {
 
 function canonicalizeObject(object: JsonObject): string {
   const names = Object.keys(object)
-  if (!isSorted(names)) names.sort() // by UTF-16 code units, as §3.2.3 requires
+  if (!isSorted(names)) names.sort() // `sort` compares UTF-16 code units, as RFC 8785 §3.2.3 requires.
   let text = '{'
   for (let i = 0; i < names.length; i++) {
     const name = names[i]!
@@ -59,7 +59,7 @@ export function quoteName(name: string): string {
   return quoted
 }
 
-/** Returns whether names are in JCS order. */
+/** Returns true if the names are in the order of JCS. */
 export function isSorted(names: readonly string[]): boolean {
   for (let i = 1; i < names.length; i++) if (names[i - 1]! > names[i]!) return false
   return true
@@ -69,7 +69,10 @@ export function isSorted(names: readonly string[]): boolean {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const NEEDS_CARE = /["\\\u0000-\u001f\ud800-\udfff]/
 
-/** Returns a JSON string. RFC 8785 §3.2.2.2 has the same escapes as JSON.stringify. Throws `json_surrogate`. */
+/**
+ * Returns the text as a JSON string. RFC 8785 §3.2.2.2 requires the same escapes as JSON.stringify. Throws
+ * `json_surrogate`.
+ */
 export function quote(text: string): string {
   if (!NEEDS_CARE.test(text)) return `"${text}"`
   if (!text.isWellFormed()) throw new ProofError('json_surrogate', 'a lone surrogate')

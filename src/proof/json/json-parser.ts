@@ -2,23 +2,23 @@ import { ProofError } from '../error.ts'
 import type { JsonObject, JsonValue } from './json-value.ts'
 
 /**
- * Parses JSON (RFC 8259) without JSON.parse's objects, for texts in which a member name has an escape.
+ * Parses JSON (RFC 8259) without calling JSON.parse for objects. It is for texts in which a member name has an escape.
  *
  * V8 13.6 to at least 14.6 (Node 24, 26) can give such a member another name. After some object had a member called
  * `\`, `{"x":0,"\u0061":1}` may come back as `{"x":0,"\\":1}` (nodejs/node#63785, open). All callers of the process
- * share this state. So one caller could change the content of another caller's document, and hide a duplicate name.
- * Names without an escape, and single strings, are not affected.
+ * share this state of V8. So one caller could change the content of another caller's document, and hide a duplicate
+ * name. Names without an escape, and single strings, are not affected.
  *
- * `depthMax` as in parseJsonText. Throws `json_syntax`, `json_depth`. If an object has a name twice, the last value
- * counts.
+ * `depthMax` has the same meaning as in parseJsonText. Throws `json_syntax` or `json_depth`. If an object has a name
+ * twice, the last value counts.
  */
 export function parseWithEscapedNames(text: string, depthMax: number): JsonValue {
   return new JsonReader(text, depthMax).readText()
 }
 
 /**
- * Returns the index of the quote that ends the string around `start`. Returns the text's length if the string does
- * not end.
+ * Returns the index of the quote that ends the string. `start`: an index within the string. Returns the text's length
+ * if the string does not end.
  */
 export function endOfString(text: string, start: number): number {
   let i = start
@@ -30,7 +30,7 @@ export function endOfString(text: string, start: number): number {
   return i
 }
 
-/** Returns `endOfString`, or a faster function with the same results if the text has no backslash. */
+/** Returns `endOfString`. If the text has no backslash, returns a faster function with the same results. */
 export function endFinderOf(text: string): typeof endOfString {
   return text.includes('\\') ? endOfString : endOfPlainString
 }
@@ -56,12 +56,15 @@ export function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
 }
 
-/** A string without these characters needs no decoding. */
+/**
+ * Matches characters that need decoding or that are forbidden in a JSON string. A string that contains none of them is
+ * used unchanged.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const NEEDS_PARSING = /[\\\u0000-\u001f]/
 
 /**
- * JSON parser. A subclass may change what JSON leaves open: numbers, duplicate names, depth
+ * JSON parser. A subclass may change the handling of numbers, duplicate names and depth, which JSON leaves open
  * (src/records/otlp/read-json.ts).
  */
 export class JsonReader {
@@ -88,8 +91,8 @@ export class JsonReader {
   protected doubled(_object: JsonObject, _name: string): void {}
 
   /**
-   * Called for an array or object at `at` that is nested too deep. Returns a value for it, and MUST move `at` to its
-   * end. This implementation throws `json_depth`.
+   * Called if an array or object at `at` is nested too deep. Returns a value for this array or object, and MUST move
+   * `at` to its end. This implementation throws `json_depth`.
    */
   protected tooDeep(): JsonValue {
     throw new ProofError('json_depth', `deeper than ${this.#depthMax} at character ${this.at}`)
@@ -153,7 +156,10 @@ export class JsonReader {
     this.#expect(close)
   }
 
-  /** JSON.parse checks and decodes the string. The V8 bug affects only member names of objects. */
+  /**
+   * JSON.parse is safe here. It checks and decodes a single string, and V8's bug (see parseWithEscapedNames) affects
+   * only member names of objects.
+   */
   #readString(): string {
     const start = this.at
     this.#expect(QUOTE)
@@ -168,7 +174,7 @@ export class JsonReader {
     }
   }
 
-  /** A loop, because a regular expression here took half of the parser's time. */
+  /** Uses a loop, because a regular expression here took half of the parser's time. */
   #skipSpace(): void {
     while (isSpace(this.text.charCodeAt(this.at))) this.at++
   }

@@ -5,25 +5,25 @@ import type { JsonObject, JsonValue } from './json-value.ts'
 
 /*
  * Checks the text of requests and statements (docs/formats/documents.md). A parser that keeps the last of two equal
- * names, or rounds a number, would sign something other than the sender's text. Two parsers could then see two
+ * names, or that rounds a number, would sign something other than the sender's text. Two parsers could then see two
  * documents behind one signature.
  *
- * Every HTTP body is parsed here. JSON.parse checks the grammar. Then one pass over the text finds what JSON.parse
- * hides; this pass may rely on the grammar. The pass counts colons instead of names: if the value has fewer members
- * than the text has colons, a name is duplicated.
+ * Every HTTP body is parsed here. First JSON.parse checks the grammar. Then one pass over the text finds what
+ * JSON.parse hides. This pass may rely on the grammar. The pass counts colons instead of names: if the value has fewer
+ * members than the text has colons, a name is duplicated.
  *
- * Both together take 1.5 times as long as JSON.parse alone (1.9 µs for a body of 419 bytes, 360 µs for a batch of 84
- * KB). Reading strings character by character instead of by indexOf took 2.1 times as long.
+ * JSON.parse and the pass together take 1.5 times as long as JSON.parse alone (1.9 µs for a body of 419 bytes, 360 µs
+ * for a batch of 84 KB). Reading strings character by character instead of by indexOf took 2.1 times as long.
  */
 
 /**
- * `tokensMax`: limit for names, values, lists and objects together, in a text of more than 64 KiB; unlimited if
- * absent.
+ * `tokensMax`: maximum number of names, values, lists and objects together. It applies to texts of more than 64 KiB.
+ * The number is unlimited if `tokensMax` is absent.
  */
 export type JsonLimits = { readonly depthMax: number; readonly tokensMax?: number | undefined }
 
 /**
- * Parses a JSON text (RFC 8259). `depthMax`: how deep arrays and objects may nest.
+ * Parses a JSON text (RFC 8259). `depthMax`: maximum nesting depth of arrays and objects.
  *
  * Throws the first of these codes that applies: `json_depth`, `json_syntax`, `json_number_lossy`, `json_surrogate`,
  * `json_nul`, `json_duplicate_member`. In a text of more than 64 KiB, `json_too_costly` may come before `json_depth`.
@@ -39,7 +39,6 @@ export function parseJsonText(text: string, limits?: JsonLimits): JsonValue {
   return value
 }
 
-/** Returns the text without a leading byte order mark, as `withoutMark` does for bytes. */
 export function withoutBom(text: string): string {
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
 }
@@ -57,15 +56,15 @@ function parseAndScan(text: string, depthMax: number): { value: JsonValue; membe
   }
 }
 
-/** Parses a text, or part of a text, that parseJsonText has accepted before. */
+/** Parses a text, or a part of a text, that parseJsonText has already accepted. */
 export function parseChecked(text: string, depthMax = JSON_DEPTH_MAX): JsonValue {
   return hasEscapedName(text) ? parseWithEscapedNames(text, depthMax) : parseGrammar(text)
 }
 
 /**
- * Parses a text if JSON.parse reads it exactly, and otherwise returns undefined. The caller can then use JsonReader
- * to find the reason. Reasons are: the text is no JSON, is too deep, has a duplicate or escaped name, or has a long
- * number that is not spelled as its double.
+ * Parses a text if JSON.parse reads it exactly. Otherwise returns undefined, and the caller can use JsonReader to find
+ * the reason. Possible reasons: the text is not JSON, is too deep, has a duplicate or escaped name, or has a long
+ * number that is not spelled like its double.
  */
 export function parseExact(text: string, depthMax: number): JsonValue | undefined {
   if (hasEscapedName(text)) return undefined
@@ -85,14 +84,14 @@ function refuseRespelt(literal: string, at: number): void {
 }
 
 /**
- * Longer texts are checked before JSON.parse gets them, because JSON.parse takes 1.8 s and 160 MB for 4 MiB of
- * brackets.
+ * Length in characters above which the cost of a text is checked before JSON.parse gets the text. JSON.parse takes 1.8
+ * s and 160 MB for 4 MiB of brackets.
  */
 const COST_FIRST_CHARS = 64 * 1024
 
 /**
- * Returns whether the text is within the limits and has no escaped name. An escaped name needs the slow parser. A
- * text of 512 KiB with 32,768 tokens takes 18 ms on a core of 2.5 GHz. The text may still be invalid JSON.
+ * Returns true if the text is within the limits and has no escaped name. An escaped name needs the slow parser. A text
+ * of 512 KiB with 32,768 tokens takes 18 ms on a core of 2.5 GHz. The text may still be invalid JSON.
  */
 export function isCheap(text: string, limits: JsonLimits): boolean {
   try {
@@ -104,8 +103,8 @@ export function isCheap(text: string, limits: JsonLimits): boolean {
 }
 
 /**
- * Throws if a text exceeds the limits. The text may be invalid JSON. Then the ends of its strings are only guessed,
- * and the grammar check refuses the text later.
+ * Throws `json_depth` or `json_too_costly` if a text exceeds the limits. The text may be invalid JSON. Then the ends of
+ * its strings are only guessed, and the grammar check refuses the text later.
  */
 export function refuseCost(text: string, { depthMax, tokensMax = Infinity }: JsonLimits): void {
   const findEnd = endFinderOf(text)
@@ -125,16 +124,16 @@ export function refuseCost(text: string, { depthMax, tokensMax = Infinity }: Jso
 }
 
 /**
- * Returns whether a name or value follows the character. An opening bracket counts once, for its list or object and
- * the first element together.
+ * Returns true for a comma, a colon and an opening bracket. The number of these characters is the number of tokens,
+ * except that an object or list and its first element together count as one token.
  */
 export function isTokenBefore(code: number): boolean {
   return code === COMMA || code === COLON || code === OPEN_OBJECT || code === OPEN_ARRAY
 }
 
 /**
- * Returns whether JSON.parse could give a member another name (see json-parser.ts). Valid JSON has backslashes only
- * in strings.
+ * Returns true if JSON.parse could give a member of the text another name (see json-parser.ts). Valid JSON has
+ * backslashes only in strings.
  */
 function hasEscapedName(text: string): boolean {
   for (let slash = text.indexOf('\\'); slash >= 0; ) {
@@ -182,8 +181,8 @@ const SAFE_NUMBER_CHARS = 15
  * double would change.
  */
 function scan(text: string, depthMax: number, checkNumber = refuseLossy): number {
-  // The function is chosen before the loop. With a boolean inside the loop, V8's optimizer searched the whole text
-  // again for each string: 14 s instead of 10 ms for a body of 4 MiB (Node 24).
+  // `findEnd` is chosen before the loop. With a boolean inside the loop, V8's optimizer searched the whole text again
+  // for each string: 14 s instead of 10 ms for a body of 4 MiB (Node 24).
   const findEnd = endFinderOf(text)
   let members = 0
   let depth = 0
@@ -203,8 +202,8 @@ const LETTER_E = 0x65
 const LOWER_CASE = 0x20
 
 /**
- * Returns the index of the number's last character. The grammar was checked before, so a comma, a closing bracket or
- * white space ends the number.
+ * Returns the index of the number's last character. The grammar was checked before, so the number ends at a comma, a
+ * closing bracket or white space.
  */
 function scanNumber(text: string, start: number, check: typeof refuseLossy): number {
   let end = start + 1
@@ -219,13 +218,12 @@ function scanNumber(text: string, start: number, check: typeof refuseLossy): num
 }
 
 /**
- * Throws for a number that a double would change. Leading and trailing zeros are not significant. `100.0` and
- * fractions of 17 digits pass although they come back in another spelling, because nobody could have meant another
- * number.
+ * Throws if a double would change the number. Leading and trailing zeros are not significant. `100.0` and fractions of
+ * 17 digits pass although they come back in another spelling, because nobody could have meant another number.
  *
- * An integer that no double represents passes only if it is spelled as RFC 8785 writes the nearest double. For
- * example, 2^60 is written `1152921504606847000`. The text of such an integer does not change. Every canonical text
- * must pass, because exports are parsed again.
+ * An integer that no double represents passes only if it is spelled as RFC 8785 writes the nearest double. For example,
+ * 2^60 is written `1152921504606847000`. The text of such an integer does not change. Every canonical text must pass,
+ * because exports are parsed again.
  */
 function refuseLossy(literal: string, at: number): void {
   const value = Number(literal)
@@ -242,8 +240,8 @@ function refuseLossy(literal: string, at: number): void {
 }
 
 /**
- * Counts in one pass, because a literal may be as long as a body. A regular expression such as /0+$/ takes time
- * quadratic in the number of zeros.
+ * Counts the significant digits of a number, in one pass, because a literal may be as long as a body. A regular
+ * expression such as /0+$/ takes time quadratic in the number of zeros.
  */
 function countSignificantDigits(literal: string): number {
   let seen = 0
@@ -251,7 +249,7 @@ function countSignificantDigits(literal: string): number {
   for (let i = 0; i < literal.length; i++) {
     const code = literal.charCodeAt(i)
     if ((code | LOWER_CASE) === LETTER_E) break
-    if (code < DIGIT_0) continue // skips sign and point
+    if (code < DIGIT_0) continue // skips the sign and the point
     if (seen > 0 || code > DIGIT_0) seen++
     if (code > DIGIT_0) significant = seen
   }
@@ -273,7 +271,9 @@ function countMembers(value: JsonValue): number {
   return members
 }
 
-/** Throws for lone surrogates and U+0000. If the text is well-formed, only escapes can produce them. */
+/**
+ * Throws if a string contains a lone surrogate or U+0000. If the text is well-formed, only escapes can produce them.
+ */
 function refuseBadStrings(value: JsonValue): void {
   const strings = [...stringsOf(value)]
   const half = strings.find((text) => !text.isWellFormed())
@@ -298,9 +298,7 @@ function* stringsOf(value: JsonValue): Generator<string> {
   }
 }
 
-/**
- * Finds the duplicate name for the error. Called only when the count of members has shown that a name is duplicated.
- */
+/** Makes the error that names the duplicate member. Must be called only if the text has a duplicate member. */
 function duplicateMember(text: string): ProofError {
   const open: Set<string>[] = []
   let name = ''

@@ -6,14 +6,15 @@ import { ENTRY_KINDS } from '../statement/kinds.ts'
 import { parseRemoteAgent } from '../statement/remote-agents.ts'
 
 /**
- * Rebuilds from a ledger's entries who may act in it: agents, their API keys, and the scopes of each key.
+ * Rebuilds from a ledger's entries who may act in the ledger: agents, their API keys, and the scopes of each key.
  *
- * Without this check a server could sign "agent X did it" for an agent X that was never registered, or under the key
- * of another agent. Anybody with the API's database login and the envelope key can write such an entry. Only the
- * order of registrations in the chain shows that the entry is not legitimate.
+ * Without this check a server could sign "agent X did it" for an agent X that was never registered, or under the key of
+ * another agent. Anybody with the API's database login and the envelope key can write such an entry. Only the order of
+ * registrations in the chain shows that the entry is not legitimate.
  *
- * A chain without a registered agent makes no claim about agents, so agents are checked only after the first
- * registration. The same is true of API keys. Our ledgers register both right after `ledger-created`.
+ * A chain without a registered agent makes no claim about agents. So agents are checked only after the first
+ * registration. In the same way, API keys are checked only after the first key was created. Our ledgers do both right
+ * after `ledger-created`.
  */
 type Agent = { readonly digest: string; disabledAtMs: number | null }
 type Key = {
@@ -34,8 +35,8 @@ export class LedgerActors {
   readonly #keys = new Map<string, Key>()
 
   /**
-   * Throws if the actor's API key did not allow this entry at that time. Also checks the agents on whose behalf the
-   * entry was made.
+   * Throws if the actor's API key did not allow this entry at the time of the entry. Also checks the agents on whose
+   * behalf the entry was made.
    */
   verifyActor({ kind, actor, key, actedFor, atMs, statement }: ActingEntry): void {
     const entitled = ENTRY_KINDS[kind]
@@ -45,13 +46,13 @@ export class LedgerActors {
       if (!entitled.system) throw new ProofError('actor_not_entitled', `system cannot make ${kind}`)
       return
     }
-    // The actor is another ledger's agent. Its offer is checked against the peering (peers.ts).
+    // The actor is an agent of another ledger. peers.ts checks the agent's offer against the peering.
     if (parseRemoteAgent(actor) !== null) return
     if (entitled.scope === null) throw new ProofError('actor_not_entitled', `only system can make ${kind}`)
     this.#verifyAgent(actor, atMs)
     for (const agent of actedFor) this.#verifyAgent(agent, atMs)
     if (this.#keys.size === 0) return
-    const known = this.#keys.get(key!) // parseStatement requires a key unless the actor is system
+    const known = this.#keys.get(key!) // parseStatement requires a key unless the actor is `system`.
     if (!known) throw new ProofError('key_not_created', `${key}, used by ${actor}, was not created`)
     if (known.agent !== actor)
       throw new ProofError('key_of_another_agent', `${key} belongs to ${known.agent}, not ${actor}`)
@@ -61,7 +62,10 @@ export class LedgerActors {
     if (actedFor.length > 0) this.#verifyScope(key, SCOPE_ACT)
   }
 
-  /** Throws if `key` lacks `scope`. If `key` is null, the actor is system, which needs no scope. */
+  /**
+   * Throws if `key` lacks `scope`. Does nothing if `key` is null, because then the actor is `system`, which needs no
+   * scope.
+   */
   #verifyScope(key: string | null, scope: string): void {
     const known = this.#keys.get(key ?? '')
     if (known && !known.scopes.has(scope))
@@ -86,7 +90,7 @@ export class LedgerActors {
       throw new ProofError('subject_unknown', `${agent} was not registered with this digest`)
   }
 
-  /** Adds a new key. `by`: the key that creates it. A key cannot grant a scope that it lacks itself. */
+  /** Adds a new key. `by`: the key that creates the new key. A key cannot grant a scope that it lacks itself. */
   createKey(key: string, digest: string, made: JsonObject, by: { key: string | null; atMs: number }): void {
     if (this.#keys.has(key)) throw new ProofError('duplicate_subject', `${key} is created twice`)
     const { agent, scopes, expiresAt } = made as { agent: string; scopes: string[]; expiresAt: string | null }
@@ -115,9 +119,9 @@ export class LedgerActors {
 }
 
 /**
- * Returns whether an agent rotates or revokes its own signing key. To do so, the agent needs only the scope to write
- * records. A key without an endorsement may be the agent's first key. Its registration needs the scope to manage
- * agents.
+ * Returns true if an agent rotates or revokes its own signing key. For this, the agent needs only the scope to write
+ * records. A key without an endorsement may be the agent's first key. To register a first key, the scope to manage
+ * agents is needed.
  */
 function isOfOwnKey(actor: string, statement: ActingEntry['statement']): boolean {
   if (statement?.predicate['agent'] !== actor) return false

@@ -8,7 +8,6 @@ import { type AgentKeyRegistration, agentKeyText } from '../statement/agent-key.
 import { ENTRY_KINDS, type EntryKind, isSignedByAgents } from '../statement/kinds.ts'
 import { KeyRing, type RingKey } from './key-ring.ts'
 
-/** An agent's key, with the seqs of the entries that registered and revoked it. */
 export type StoredAgentKey = {
   readonly kid: string
   readonly agent: string
@@ -19,8 +18,8 @@ export type StoredAgentKey = {
 }
 
 /**
- * Trusted kids by agent, which the caller knows from another source. Each entry of such an agent must be signed by
- * one of these keys, or by a key that they endorsed.
+ * Maps an agent to its trusted kids, which the caller knows from another source. Each entry of such an agent must be
+ * signed by one of these keys, or by a key that they endorsed.
  */
 export type PinnedAgents = ReadonlyMap<string, ReadonlySet<string>>
 
@@ -31,7 +30,7 @@ type SignedStep = Pick<OwnStep, 'kind' | 'kid' | 'actor' | 'actedFor'>
  * each key may sign.
  *
  * Somebody who stole the server's keys can register a first key for an agent that has no key yet. An agent that has a
- * required key is safe: any further key and any entry in the agent's name needs a signature by one of its keys.
+ * required key is safe, because one of its keys must sign any further key and any entry in its name.
  */
 export class LedgerAgentKeys {
   readonly #providers: ProofProviders
@@ -39,7 +38,7 @@ export class LedgerAgentKeys {
   readonly #required = new Set<string>()
   #digest: Uint8Array | null = null
   readonly #pinned: PinnedAgents
-  /** Kids that the caller named, and kids that one of these keys has endorsed. */
+  /** Kids that the caller named, and kids that one of the named keys has endorsed. */
   readonly #trusted = new Set<string>()
 
   constructor(providers: ProofProviders, pinned: PinnedAgents = new Map()) {
@@ -48,19 +47,19 @@ export class LedgerAgentKeys {
   }
 
   /**
-   * Throws if the kid belongs to an agent. Is called for a new key of the ledger: a kid must show whether the ledger
-   * or an agent signed.
+   * Throws if the kid belongs to an agent. Must be called for each new key of the ledger, because a kid must show
+   * whether the ledger or an agent signed.
    */
   refuse(kid: string): void {
     if (this.#ring.get(kid)) throw new ProofError('key_not_current', `${kid} is an agent's key`)
   }
 
-  /** Digest of all registrations and revocations so far, in order; null: there are no registrations yet. */
+  /** Digest of all registrations and revocations so far, in order. null if there are none yet. */
   get digest(): Uint8Array | null {
     return this.#digest
   }
 
-  /** Loads keys whose entries were verified before. The caller must do this before any other change. */
+  /** Loads keys whose entries were verified before. The caller must load them before any other change. */
   load(stored: readonly StoredAgentKey[]): void {
     const changes = stored.flatMap((key) => [
       { seq: key.registeredSeq, make: () => this.#add(key) },
@@ -89,8 +88,9 @@ export class LedgerAgentKeys {
   }
 
   /**
-   * Returns whether an agent signed the entry. If not, the caller must verify that the ledger's own key signed it.
-   * Throws if the agent's key may not sign the entry, or if the agent had to sign the entry and the ledger signed.
+   * Returns true if an agent signed the entry. If it returns false, the caller must verify that the ledger's own key
+   * signed the entry. Throws if the agent's key may not sign the entry. Also throws if the agent had to sign, but the
+   * ledger signed.
    */
   verifySigner({ kind, kid, actor, actedFor }: SignedStep): boolean {
     const known = this.#ring.get(kid)
@@ -100,7 +100,7 @@ export class LedgerAgentKeys {
     return known !== undefined
   }
 
-  /** Returns whether an entry of this kind in the agent's name must be signed by the agent itself. */
+  /** Returns true if the agent itself must sign an entry of this kind in its name. */
   #needsAgentSignature(actor: string, kind: EntryKind): boolean {
     return (
       (this.#required.has(actor) && !isAboutAgentKeys(kind)) ||
@@ -108,7 +108,7 @@ export class LedgerAgentKeys {
     )
   }
 
-  /** Throws if none of the keys that the caller named for a pinned agent is registered. */
+  /** Throws if a pinned agent has registered none of the keys that the caller named for it. */
   verifyPinned(): void {
     for (const [agent, kids] of this.#pinned)
       if (![...kids].some((kid) => this.#trusted.has(kid)))
@@ -138,7 +138,7 @@ export class LedgerAgentKeys {
 
   /**
    * Adds a pinned agent's new key to the trusted keys. Throws if the caller did not name the key and no trusted key
-   * endorses it.
+   * endorses the new key.
    */
   #trust(agent: string, kid: string, endorsedBy: string | undefined): void {
     const pinned = this.#pinned.get(agent)
@@ -151,7 +151,7 @@ export class LedgerAgentKeys {
     this.#trusted.add(kid)
   }
 
-  /** Verifies an endorsement. Its kid is that of a current key in the ring. */
+  /** Verifies the signature of an endorsement. The endorsing key must be a current key in the ring. */
   #verifyEndorsement(
     { kid, signature }: NonNullable<AgentKeyRegistration['endorsement']>,
     text: Uint8Array,
@@ -162,8 +162,8 @@ export class LedgerAgentKeys {
 }
 
 /**
- * Returns whether entries of this kind are about agents' keys. They state nothing in the agent's name. The server may
- * sign them, because otherwise nobody could revoke the key of an agent that lost its key.
+ * Returns true if entries of this kind are about agents' keys. Such entries state nothing in the agent's name. So the
+ * server may sign them. Otherwise nobody could revoke the key of an agent that lost its key.
  */
 function isAboutAgentKeys(kind: EntryKind): boolean {
   const { gives, ends } = ENTRY_KINDS[kind]

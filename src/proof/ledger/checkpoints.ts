@@ -7,8 +7,8 @@ import { countCosignatures, type WitnessPolicy } from '../tree/cosignature.ts'
 import { parseNote } from '../tree/note.ts'
 
 /**
- * A checkpoint, or the tree of a receipt, which has no chain hash. `fromOutside`: somebody stored it outside, so it
- * is also evidence against the ledger's operator.
+ * A checkpoint, or the tree of a receipt. The tree of a receipt has no chain hash. `fromOutside`: true if the
+ * checkpoint or receipt was stored outside of the ledger. Only then is it evidence against the ledger's operator.
  */
 type Expected = {
   readonly size: number
@@ -18,29 +18,29 @@ type Expected = {
   readonly isWitnessed: boolean
 }
 
-/** Evidence from outside: checkpoint notes, and statements with their receipts. */
+/** Evidence that was stored outside of the ledger: checkpoint notes, and statements with their receipts. */
 export type OutsideHeads = {
   readonly checkpoints?: readonly string[] | undefined
   readonly receipts?: readonly Uint8Array[] | undefined
 }
 
 /**
- * Checkpoints and receipts with which a ledger must agree. Each is compared with the tree and the chain at its size.
- * A receipt is also compared with its entry.
+ * Checkpoints and receipts with which a ledger must agree. Each is compared with the tree and the chain at its size. A
+ * receipt is also compared with its entry.
  *
- * An operator who rewrote or cut off the ledger can sign new checkpoints. So only a checkpoint from outside is
- * evidence against the operator. The ledger's own checkpoints are evidence against a thief of the database who does
+ * An operator who rewrote or cut off the ledger can sign new checkpoints. So only a checkpoint from outside is evidence
+ * against the operator. The ledger's own checkpoints are evidence only against somebody who stole the database but does
  * not have the note key.
  */
 export class LedgerCheckpoints {
   readonly #providers: ProofProviders
-  /** Notes that arrived before the ledger's definition, which contains the key to verify them. */
+  /** Notes that arrived before the ledger's definition, which contains the key to verify the notes. */
   #early: { note: string; fromOutside: boolean }[] = []
   #receipts: readonly Uint8Array[]
   #signer: { origin: string; key: PublicKey } | null = null
   /**
-   * Leaves that receipts show, by seq. They only allow an error that names the entry. Comparing the roots alone would
-   * refuse the same ledgers, also if two receipts contradict each other.
+   * Maps a seq to the leaf that a receipt shows. The leaves are needed only for an error that names the entry: if a
+   * leaf differs, the comparison of the roots fails too.
    */
   readonly #leaves = new Map<number, Uint8Array>()
   readonly #expected: Expected[] = []
@@ -60,7 +60,10 @@ export class LedgerCheckpoints {
     for (const note of checkpoints) this.#early.push({ note, fromOutside: true })
   }
 
-  /** Size of the largest checkpoint or receipt from outside with which the ledger agrees; 0: there is none. */
+  /**
+   * Size of the largest checkpoint or receipt that was stored outside of the ledger and agrees with the ledger. 0 if
+   * there is none.
+   */
   get outsideSize(): number {
     return this.#outsideSize
   }
@@ -69,12 +72,15 @@ export class LedgerCheckpoints {
     return this.#ownSize
   }
 
-  /** Size of the largest checkpoint, from any source, that enough witnesses cosigned. */
+  /** Size of the largest checkpoint, from any source, that enough witnesses cosigned. 0 if there is none. */
   get witnessedSize(): number {
     return this.#witnessedSize
   }
 
-  /** Sets origin and note key from the ledger's definition. Verifies the notes and receipts that arrived before. */
+  /**
+   * Sets the origin and the note key from the ledger's definition. Verifies the notes and receipts that arrived before
+   * the definition.
+   */
   begin(origin: string, key: PublicKey): void {
     this.#signer = { origin, key }
     for (const { note, fromOutside } of this.#early.splice(0)) this.expect(note, fromOutside, 0)
@@ -84,8 +90,8 @@ export class LedgerCheckpoints {
   }
 
   /**
-   * Adds a checkpoint. Throws if this ledger's note key did not sign it, or if its size is not above the current
-   * `size`.
+   * Adds a checkpoint. Throws if this ledger's note key did not sign the checkpoint, or if its size is not above
+   * `size`, the current number of entries.
    */
   expect(note: string, fromOutside: boolean, size: number): void {
     if (!this.#signer) {
@@ -124,8 +130,8 @@ export class LedgerCheckpoints {
   }
 
   /**
-   * Compares the tree after an entry with the expected checkpoints. The caller must call it after every entry, with
-   * the chain hash of that entry. `root` is called only if a checkpoint needs the root.
+   * Compares the tree after an entry with the expected checkpoints. The caller must call this method after every entry,
+   * with the chain hash of that entry. `root` is called only if a checkpoint needs the root.
    */
   compare(
     { seq, leaf }: { readonly seq: number; readonly leaf: Uint8Array },
@@ -164,8 +170,8 @@ export class LedgerCheckpoints {
   }
 
   /**
-   * Throws if a checkpoint or receipt has more entries than the ledger, because then entries are missing at the
-   * ledger's end.
+   * Throws if a checkpoint or receipt covers more entries than the ledger has. Then entries are missing at the ledger's
+   * end.
    */
   finish(size: number): void {
     const [missed] = this.#expected

@@ -6,16 +6,20 @@ type Missing = { readonly seq: number; readonly subject: string; readonly sha256
 /**
  * Verifies that every missing document was erased by a `payload-erased` entry. The owner of the database can delete a
  * document, but cannot sign that entry without the envelope key. So this check finds a document that was deleted
- * without the entry.
+ * without such an entry.
  *
- * The opposite is legal for a while: the entry is written first, and a worker removes the document later.
+ * For a while, a document may be present although it was erased: the entry is written first, and a worker removes the
+ * document later.
  */
 export class LedgerErasures {
-  /** Missing documents, by the seq of the entry that the export names as their erasure. */
+  /** Maps the seq of an erasing entry to the missing document for which the export names that entry. */
   readonly #missing = new Map<number, Missing>()
   readonly #erased = new Set<string>()
 
-  /** Records that the line at `seq` lacks this document. */
+  /**
+   * Records that the line at `seq` lacks this document. Throws if the entry that the line names cannot have erased the
+   * document.
+   */
   miss(seq: number, document: ErasedDocument): void {
     const { subject, sha256, erasedBy } = document
     if (erasedBy <= seq)
@@ -33,8 +37,8 @@ export class LedgerErasures {
   }
 
   /**
-   * Records that the entry at `by` erases a document of the entry at `seq`. Returns false if the line of that entry
-   * did not lack the document. Then the caller must verify that the entry at `seq` digests the document.
+   * Records that the entry at `by` erases a document of the entry at `seq`. Returns false if the line at `seq` still
+   * has the document. Then the caller must verify that the entry at `seq` digests the document.
    */
   explain(by: number, seq: number, subject: string, sha256: string): boolean {
     if (this.#erased.has(`${seq} ${subject}`))
@@ -54,7 +58,7 @@ export class LedgerErasures {
 
   /**
    * Throws if a missing document names the entry at `seq` as its erasure, but that entry erases something else or
-   * nothing. The caller must call it after each entry.
+   * nothing. The caller must call this method after each entry.
    */
   verifyExplained(seq: number): void {
     const missing = this.#missing.get(seq)

@@ -7,12 +7,15 @@ import { END_LINE_BYTES_MAX, LINE_DEPTH_MAX } from '../limits.ts'
 import { isObject } from '../statement/fields.ts'
 import { isKeyHint, type KeyHint, parseKeyHint } from './key-hint.ts'
 
-/* Parsers of the first and last line of an export (docs/formats/export.md): `{"export":1,…}` and `{"checkpoint":…}`. */
+/*
+ * Parsers of the first and the last line of an export (docs/formats/export.md): `{"export":1,…}` and
+ * `{"checkpoint":…}`.
+ */
 
 export const DOCUMENTS_WITHHELD =
   'this export has no documents, because the API key may not read them: they were not checked'
 
-/** `ledger`: the id that the export claims. The real id is in the chain's first entry. */
+/** First line of an export. `ledger`: the id that the export claims. The real id is in the chain's first entry. */
 export type ExportHead = {
   readonly ledger: string
   readonly keys: readonly KeyHint[]
@@ -26,9 +29,9 @@ export type ExportHead = {
 const START = '{"export"'
 
 /**
- * Parses the first line of an export. Returns null for any other file. Throws a code of the JSON text check or of
- * UTF-8 for a damaged line, `line_syntax` for a malformed key. The content of the line is only a hint. Unknown
- * members are ignored.
+ * Parses the first line of an export. Returns null if the file is not an export. Throws a code of the JSON text check
+ * or of UTF-8 for a damaged line, and `line_syntax` for a malformed key. The content of the line is only a hint.
+ * Unknown members are ignored.
  */
 export function parseExportHead(bytes: Uint8Array): ExportHead | null {
   const head = bytes.length > END_LINE_BYTES_MAX ? null : parseHead(bytes)
@@ -44,7 +47,7 @@ export function parseExportHead(bytes: Uint8Array): ExportHead | null {
   }
 }
 
-/** Message for the case in which parseExportHead returns null. */
+/** Message for a file that is not an export (parseExportHead returned null). */
 export const NO_EXPORT =
   'not an export: its first line is not {"export":1,…} with the id of a ledger and its keys'
 
@@ -58,9 +61,9 @@ function parseHead(bytes: Uint8Array): JsonObject | null {
 }
 
 /**
- * Returns the checkpoint of the last line, or null if the ledger had no checkpoint yet. Throws `export_incomplete`
- * for any other last line, because then the download was cut off, possibly within a character. Without this check,
- * the entries before the cut would verify.
+ * Returns the checkpoint of the last line, or null if the ledger had no checkpoint yet. Throws `export_incomplete` if
+ * the last line is of another kind. Then the download was cut off, possibly within a character. Without this check, the
+ * entries before the cut would verify.
  */
 export function parseExportTail(bytes: Uint8Array): string | null {
   const tail = bytes.length > END_LINE_BYTES_MAX ? null : parseTail(bytes)
@@ -77,7 +80,7 @@ function parseTail(bytes: Uint8Array): JsonObject | null {
   }
 }
 
-/** Parses a line. Returns null if it is not an object. Throws `bad_utf8`, or a code of the JSON text check. */
+/** Parses a line. Returns null if the line is not an object. Throws `bad_utf8`, or a code of the JSON text check. */
 function readObject(bytes: Uint8Array): JsonObject | null {
   const value = parseJsonText(utf8Decode(bytes), { depthMax: LINE_DEPTH_MAX })
   return isObject(value) ? value : null

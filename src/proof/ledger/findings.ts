@@ -5,41 +5,45 @@ import type { WitnessPolicy } from '../tree/cosignature.ts'
 import type { LedgerVerifier } from './verify-ledger.ts'
 
 export type LedgerFindings = {
-  /** Id in the ledger's first entry; null if no entry was verified. */
+  /** Ledger id in the first entry. null if no entry was verified. */
   readonly ledger: string | null
   readonly entries: number
   readonly records: number
-  /** Number of entries that agents signed with their own keys. The server signed the others. */
+  /** Number of entries that agents signed with their own keys. The server signed the other entries. */
   readonly agentSigned: number
   /** Number of registered statements of other issuers. */
   readonly statements: number
-  /** `withheld`: the source showed no documents, so they were not verified. */
+  /** `withheld` if the source showed no documents. Then no documents were verified. */
   readonly documents: DocumentsShown
-  /** How the caller knows that the envelope keys are the ledger's. */
+  /** How the caller knows that the envelope keys belong to the ledger. */
   readonly keys: KeyTrust
-  /** Kid of the key that signed the first entry, in hex. */
+  /** Kid (hex) of the key that signed the first entry. null if no entry was verified. */
   readonly firstKid: string | null
   readonly checkpoint: CheckpointTrust
-  /** Size of the largest checkpoint of that trust with which the ledger agrees. */
+  /**
+   * Size of the largest checkpoint that agrees with the ledger. If `checkpoint` is `given`, only stored checkpoints
+   * count. 0 if there is no checkpoint.
+   */
   readonly covered: number
-  /** Size of the largest checkpoint that came with the ledger; 0: there is none. */
+  /** Size of the largest checkpoint that came with the ledger. 0 if there is none. */
   readonly own: number
   /**
-   * Whether the checkpoint of `own` reaches the ledger's end. It does if it covers all entries that are more than a
-   * minute older than the newest entry, and if at most a minute lies between the last covered entry and the next one.
+   * True if the ledger's own checkpoint reaches the ledger's end. Two conditions apply. The checkpoint covers all
+   * entries that are more than a minute older than the newest entry. At most a minute lies between the last covered
+   * entry and the next entry.
    */
   readonly ownReachesEnd: boolean
   /**
-   * Size of the largest checkpoint that enough of the given witnesses cosigned; 0: there is none. null: no witnesses
-   * were given.
+   * Size of the largest checkpoint that enough of the given witnesses cosigned. 0 if there is none, null if no
+   * witnesses were given.
    */
   readonly witnessed: number | null
-  /** Erasures in order. For a refused ledger, only the erasures before the fault. */
+  /** Erasures in order. If the ledger was refused, only the erasures before the fault. */
   readonly erasures: readonly Erasure[]
 }
 
 /**
- * Why the first entry's key is trusted.
+ * Reason why the first entry's key is trusted.
  *
  * - `given`: the caller named the key.
  * - `pinned`: the key was seen with this ledger before.
@@ -49,16 +53,19 @@ export type LedgerFindings = {
 export type KeyTrust = 'given' | 'pinned' | 'self-asserted'
 
 /**
- * `given`: the caller stored the checkpoint. `own`: the checkpoint came with the ledger, so it is no evidence against
- * the ledger's operator.
+ * Origin of the checkpoint that covers the entries.
+ *
+ * - `given`: the caller stored the checkpoint.
+ * - `own`: the checkpoint came with the ledger, so it is no evidence against the ledger's operator.
+ * - `none`: there is no checkpoint.
  */
 export type CheckpointTrust = 'given' | 'own' | 'none'
 
-/** What the caller knows about the ledger's keys from another source. */
+/** Facts that the caller knows about the ledger's keys from another source. */
 export type LedgerTrust = {
-  /** Trusted envelope keys by kid (hex). The ledger's entries must introduce each of them. */
+  /** Kids (hex) of trusted envelope keys. The ledger's entries must introduce each of them. */
   readonly kids?: readonly string[] | undefined
-  /** First kids of ledgers that were seen before, by ledger id. */
+  /** Maps the id of a ledger that was seen before to its first kid. */
   readonly pinned?: ReadonlyMap<string, string> | undefined
   readonly witnesses?: WitnessPolicy | undefined
 }
@@ -114,8 +121,8 @@ export function findingsOf(
 }
 
 /**
- * Only the first entry's key vouches for the whole chain. A key from a later rotation never signed the entries before
- * that rotation.
+ * Returns the trust in the first entry's key. Only this key vouches for the whole chain, because a key from a later
+ * rotation did not sign the entries before that rotation.
  */
 function keyTrust(ledger: string | null, firstKid: string | null, trust: LedgerTrust): KeyTrust {
   if (ledger === null || firstKid === null) return 'self-asserted'
@@ -124,8 +131,8 @@ function keyTrust(ledger: string | null, firstKid: string | null, trust: LedgerT
 }
 
 /**
- * An outside checkpoint decides, even if the ledger's own checkpoints are larger, because the operator can replace
- * the ledger's own checkpoints.
+ * Returns the checkpoint that covers the entries. A checkpoint from outside is preferred even if the ledger's own
+ * checkpoints are larger, because the operator can replace the ledger's own checkpoints.
  */
 function checkpointTrust({ outsideSize, ownSize }: LedgerSummary): {
   checkpoint: CheckpointTrust

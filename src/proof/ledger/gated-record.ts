@@ -7,7 +7,7 @@ import type { ParsedStatement } from '../statement/statement.ts'
 
 export type { GatedRecord } from '../statement/kinds/rule.ts'
 
-/** Returns a gated record from its first event. Throws `actor_not_entitled` if performer and principal are the same. */
+/** Makes a gated record from its first event. Throws `actor_not_entitled` if performer and principal are the same. */
 export function beginGated(event: RecordEvent): GatedRecord {
   const fields = event.statement.predicate as Members
   const principal = agentOf(fields)
@@ -34,7 +34,7 @@ export function beginGated(event: RecordEvent): GatedRecord {
 }
 
 /**
- * Moves the record by one event. If this throws, only a part of the record may have changed, and the caller must
+ * Changes the record by one event. If this function throws, a part of the record may have changed, and the caller must
  * stop.
  */
 export function stepGated(record: GatedRecord, event: RecordEvent): void {
@@ -77,7 +77,9 @@ function verifyFollows(record: GatedRecord, event: RecordEvent, fields: Members)
   }
 }
 
-/** Verifies that the record's own subjects have the digests that were signed before. New subjects are not checked. */
+/**
+ * Verifies that subjects which earlier events introduced still have the signed digests. New subjects are not checked.
+ */
 function verifySubjects(record: GatedRecord, event: RecordEvent, fields: Members): void {
   const [subject, completion] = event.statement.subjects
   if (subject.sha256 !== record.payloadDigest) {
@@ -95,8 +97,8 @@ function verifySubjects(record: GatedRecord, event: RecordEvent, fields: Members
 }
 
 /**
- * Returns the outcome or verdict that, together with the kind, decides the next state. Statements of other kinds have
- * neither member.
+ * Returns the outcome or the verdict of the event, or undefined if it has neither. The event's kind and this value
+ * decide the record's next state.
  */
 function outcomeOf(fields: Members): string | undefined {
   return (fields['outcome'] ?? fields['verdict']) as string | undefined
@@ -106,7 +108,7 @@ function optionalText(value: unknown): string | null {
   return (value ?? null) as string | null
 }
 
-/** An event of a record, from its entry. `leaf`: lower-case hex. */
+/** An event of a record, made from its entry. `leaf` is in lower-case hex. */
 export type RecordEvent = {
   readonly seq: number
   readonly leaf: string

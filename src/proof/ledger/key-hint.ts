@@ -2,8 +2,8 @@ import type { JsonValue } from '../json/json-value.ts'
 import { isHash, isObject, isString, isTime } from '../statement/fields.ts'
 
 /**
- * A public key in a server's answer or in a file. It is only a hint: the reader computes its kid, the thumbprint of
- * its bytes.
+ * A public key in a server's answer or in a file. The key is only a hint: the reader computes the kid as the thumbprint
+ * of the key's bytes.
  */
 export type KeyHint = {
   readonly kid: string
@@ -12,7 +12,7 @@ export type KeyHint = {
   readonly compromisedAt: string | null
 }
 
-/** Returns whether the value has the form of a KeyHint. Other members are ignored. */
+/** Returns true if the value has the form of a KeyHint. Other members are ignored. */
 export function isKeyHint(value: JsonValue): boolean {
   if (!isObject(value)) return false
   const { kid, alg, spki, compromisedAt = null } = value
@@ -21,7 +21,10 @@ export function isKeyHint(value: JsonValue): boolean {
   )
 }
 
-/** Returns only the known members. `hint` must have passed isKeyHint, which accepts a hint without `compromisedAt`. */
+/**
+ * Returns the hint without unknown members. The hint must have passed isKeyHint, which accepts a hint without
+ * `compromisedAt`.
+ */
 export function parseKeyHint({ kid, alg, spki, compromisedAt = null }: KeyHint): KeyHint {
   return { kid, alg, spki, compromisedAt }
 }

@@ -1,31 +1,34 @@
 import { ProofError } from '../error.ts'
 import { KEY_USES, type KeyUseName } from '../statement/key-uses.ts'
 
-/** A key and the range of entries that it may sign: after `since`, up to and including `until`. */
+/** A key and the range of entries that it may sign: those after seq `since`, up to and including seq `until`. */
 export type RingKey<Key> = {
   readonly kid: string
   readonly holder: string
   readonly since: number
-  /** Seq of the entry that ended the key; null: the key is current. */
+  /** Seq of the entry that ended the key. null if the key is current. */
   until: number | null
   readonly key: Key
 }
 
-/** A key that an entry introduces. `endorsedBy`: kid of the key that endorses the new key; null: no key does. */
+/**
+ * A key that an entry introduces. `endorsedBy`: kid of the key that endorses the new key, or null if no key endorses
+ * it.
+ */
 type NewKey = { readonly kid: string; readonly holder: string; readonly endorsedBy: string | null }
 
 /**
- * Keys of one use, with the range of entries that each key may sign. Rule of endorsement: a holder's first key needs
- * no endorsement, and each further key is endorsed by a current key of the same holder (statement/key-uses.ts).
+ * Keys of one use (statement/key-uses.ts), with the range of entries that each key may sign. A holder's first key needs
+ * no endorsement. Each further key must be endorsed by a current key of the same holder.
  *
- * A kid is the thumbprint of its key, so two keys never have the same kid. An attacker who stole a retired key can
- * sign only entries of that key's own range, which has ended. A key never becomes current again, because otherwise
- * the attacker could introduce a stolen retired key again.
+ * A kid is the thumbprint of its key, so two keys never have the same kid. An attacker who stole a retired key can sign
+ * only entries of that key's range, which has ended. A retired key never becomes current again. Otherwise the attacker
+ * could introduce a stolen retired key again.
  */
 export class KeyRing<Key> {
   readonly #use: (typeof KEY_USES)['envelope' | 'agent' | 'peer']
   readonly #keys = new Map<string, RingKey<Key>>()
-  /** Kids of each holder's current keys. A holder that never had a key has no entry in this map. */
+  /** Maps a holder to the kids of its current keys. A holder that never had a key is not in this map. */
   readonly #current = new Map<string, Set<string>>()
 
   constructor(use: KeyUseName & ('envelope' | 'agent' | 'peer')) {
@@ -46,8 +49,8 @@ export class KeyRing<Key> {
   }
 
   /**
-   * Throws if the key may not be introduced. Its kid must be new, and a current key of its holder must endorse it,
-   * unless the holder never had a key.
+   * Throws if the key may not be introduced. Its kid must be new. A current key of its holder must endorse the key,
+   * unless the holder never had a key. The holder must not have the maximum number of current keys.
    */
   verifyNew({ kid, holder, endorsedBy }: NewKey): void {
     const { twice, unendorsed, currentMax } = this.#use
@@ -62,7 +65,7 @@ export class KeyRing<Key> {
 
   /**
    * Adds a key that verifyNew accepted. The key signs entries after `since`. If the use allows only one current key,
-   * the new key ends the key before it.
+   * the new key ends the previous key.
    */
   introduce(kid: string, holder: string, key: Key, since: number): void {
     const current = this.#current.get(holder) ?? new Set<string>()
@@ -71,7 +74,7 @@ export class KeyRing<Key> {
     this.#current.set(holder, current.add(kid))
   }
 
-  /** Ends a current key. The entry at `seq` is the last one that the key may sign. */
+  /** Ends a current key. The entry at `seq` is the last entry that the key may sign. */
   end(kid: string, seq: number): void {
     const known = this.#keys.get(kid)!
     known.until = seq

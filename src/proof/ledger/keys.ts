@@ -12,22 +12,22 @@ export class LedgerKeys {
   #first: string | null = null
   #current: string | null = null
 
-  /** Kid that signed the first entry; null before the first entry. */
+  /** Kid of the key that signed the first entry. null before the first entry. */
   get first(): string | null {
     return this.#first
   }
 
-  /** Kid that must sign the next entry; null before the first entry. */
+  /** Kid of the key that must sign the next entry. null before the first entry. */
   get current(): string | null {
     return this.#current
   }
 
-  /** Every kid that the chain introduced. */
+  /** Kids of all keys that the chain introduced. */
   get all(): ReadonlySet<string> {
     return this.#ring.kids
   }
 
-  /** Introduces the first key. `kid`: the key that `ledger-created` names, which must sign that entry too. */
+  /** Introduces the first key. `kid`: the key that `ledger-created` names. The same key must sign that entry. */
   begin(kid: string): void {
     this.#first = kid
     this.#introduce(kid, -1)
@@ -39,14 +39,14 @@ export class LedgerKeys {
     }
   }
 
-  /** Makes another key current after the entry at `seq`. That entry is still signed by the key before. */
+  /** Makes another key current after the entry at `seq`. The previous key still signs that entry. */
   rotate(kid: string, seq: number): void {
     this.#introduce(kid, seq)
   }
 
   /**
-   * Throws if the kid is a key of the ledger. Is called for a new key of an agent: a kid must show whether the ledger
-   * or an agent signed.
+   * Throws if the kid is a key of the ledger. Must be called for each new key of an agent, because a kid must show
+   * whether the ledger or an agent signed.
    */
   refuse(kid: string): void {
     if (this.#ring.get(kid))

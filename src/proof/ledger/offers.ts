@@ -5,7 +5,7 @@ import { type OfferedTerms, termsOfOffer, termsOfTaken, verifyTaken } from '../s
 
 type Offer = { readonly leaf: string; readonly terms: OfferedTerms }
 
-/** The decision of a record's home ledger about an offer. `code`: reason of a refusal; null if the offer was taken. */
+/** Decision of a record's home ledger about an offer. `code`: reason of a refusal, or null if the offer was taken. */
 export type OfferDecision = { readonly state: 'taken' | 'refused'; readonly code: string | null }
 
 /**
@@ -15,11 +15,11 @@ export type OfferDecision = { readonly state: 'taken' | 'refused'; readonly code
 export type OnOffer = (seq: number, decision: OfferDecision, at: number) => void
 
 /**
- * Steps that agents of this ledger offered to other ledgers. Each offer is decided once: it is taken as it was
- * offered, or refused.
+ * Steps that agents of this ledger offered to other ledgers. The home decides about each offer once: it takes the step
+ * as offered, or refuses it.
  */
 export class LedgerOffers {
-  /** Offers by seq; null: the offer was decided. */
+  /** Maps the seq of an offer to the offer. The value is null once the home has decided. */
   readonly #offers = new Map<number, Offer | null>()
   readonly #onOffer: OnOffer | undefined
 
@@ -32,15 +32,15 @@ export class LedgerOffers {
   }
 
   /**
-   * Records that the home took an offer. `step`: the home's step, which the entry at `at` received. Throws
-   * `offer_mismatch`, `offer_answered_twice`.
+   * Records that the home took an offer. `step`: the home's entry for the step. `at`: seq of this ledger's entry that
+   * received `step`. Throws `offer_mismatch` or `offer_answered_twice`.
    */
   take(offer: TakenOffer, step: ParsedStatement, at: number): void {
     verifyTaken(this.#decide(offer), termsOfTaken(step))
     this.#onOffer?.(offer.seq, { state: 'taken', code: null }, at)
   }
 
-  /** Records that the home refused an offer. Throws as `take` does. */
+  /** Records that the home refused an offer. Throws the same codes as `take`. */
   refuse(offer: Received, { predicate }: ParsedStatement, at: number): void {
     const { peer, record } = this.#decide(offer)
     if (peer !== predicate['peer'] || record !== predicate['record'])

@@ -12,12 +12,12 @@ import type { ParsedStatement } from '../statement/statement.ts'
 import { beginGated, type GatedRecord, isFinal, type RecordEvent, stepGated } from './gated-record.ts'
 import { KeyRing } from './key-ring.ts'
 
-/** A key from a statement. Its kid was verified: it is the key's thumbprint. */
+/** A key from a statement. Its kid was verified to be the key's thumbprint. */
 export type NamedKey = { readonly kid: string; readonly alg: SignatureAlgorithm; readonly spki: string }
 
 /**
- * A key of the other ledger. It signs entries of the other chain after seq `since`, up to and including seq `until`;
- * null: the key is current.
+ * A key of the other ledger. It signs entries of the other chain after seq `since`, up to and including seq `until`.
+ * `until` is null if the key is current.
  */
 export type PeerKey = NamedKey & {
   readonly key: PublicKey
@@ -28,22 +28,22 @@ export type PeerKey = NamedKey & {
 const PEER = 'the peer'
 
 /**
- * Received entries of one peering. They give the other ledger's keys, the received seqs and digests, and the state of
- * the shared records. Takes 24 bytes for each entry and each record, in two tables, and an object for each record
+ * Received entries of one peering. They determine the other ledger's keys, the received seqs and digests, and the state
+ * of the shared records. Takes 24 bytes for each entry and each record, in two tables, and one object for each record
  * that can still change.
  */
 export class PeerHistory {
   readonly #sha256: Sha256
   readonly #ring = new KeyRing<NamedKey & { readonly key: PublicKey }>('peer')
   /**
-   * Received entries, by their seq in the other chain. The tag is made of name and digest of the entry's document; 0:
-   * the entry has no document.
+   * Received entries, by their seq in the other chain. The table stores a tag for each entry, made from the name and
+   * digest of the entry's document. The tag is 0 if the entry has no document.
    */
   readonly #entries: IdTable
-  /** The other ledger's records. The tag is the first word of the payload's digest. */
+  /** Records of the other ledger. The table stores the first word of each payload's digest as the record's tag. */
   readonly #ids: IdTable
   readonly #gated = new Map<string, GatedRecord>()
-  /** Records that were shared after their creation and whose `record-created` was not received yet. */
+  /** Records that were shared after their creation, and whose `record-created` was not received yet. */
   readonly #shared = new Set<string>()
 
   constructor(sha256: Sha256, first: NamedKey, idSeed: number) {
@@ -58,8 +58,8 @@ export class PeerHistory {
   }
 
   /**
-   * Verifies the signer of a received entry. `seq`: position of the entry in its own chain. Takes 73 µs with native
-   * cryptography. Throws `key_not_current`, or as `verifySigner` of verify-entry.ts does.
+   * Verifies the signature of a received entry. `seq`: position of the entry in its own chain. Takes 73 µs with native
+   * cryptography. Throws `key_not_current`, or the codes of `verifySigner` (envelope/cose.ts).
    */
   verifySigner(seq: number, { envelope, kid }: ReceivedEntry, verifySignature: VerifySignature): void {
     const {
@@ -75,8 +75,8 @@ export class PeerHistory {
   }
 
   /**
-   * Adds a received entry. Returns false if an entry with this seq was received before. `at`: seq of the receiving
-   * entry.
+   * Adds a received entry. Returns false if an entry with this seq was received before. `at`: seq of this ledger's
+   * entry that records the reception.
    */
   addEntry(seq: number, statement: ParsedStatement, at: number): boolean {
     const [document] = signedDocuments(statement)
@@ -84,12 +84,12 @@ export class PeerHistory {
   }
 
   /**
-   * Adds the other ledger's next key. `seq`: position of the entry that names the next key, which is the last entry
-   * that the previous key signs. A key never becomes current again.
+   * Adds the other ledger's next key. `seq`: position of the entry that names the next key. This entry is the last one
+   * that the previous key signs. A replaced key never becomes current again.
    */
   rotate(next: NamedKey, seq: number): void {
-    // The entry at `seq` was verified with the key that was valid at `seq`. If that key is still current, it endorses
-    // the new key.
+    // The entry at `seq` names the new key. The key that was valid at `seq` signed this entry, and so endorses the new
+    // key if it is still current.
     this.#give(next, this.#ring.at(seq).kid, seq)
   }
 
@@ -106,7 +106,7 @@ export class PeerHistory {
     this.#shared.add(record)
   }
 
-  /** Takes the first event of a record. `at`: seq of the receiving entry. */
+  /** Adds a record by its first event. `at`: seq of this ledger's entry that received the event. */
   create(event: RecordEvent, peer: string, at: number): GatedRecord {
     const [{ name, sha256 }] = event.statement.subjects
     const share = (event.statement.predicate['share'] ?? []) as readonly { readonly peer: string }[]
@@ -119,7 +119,6 @@ export class PeerHistory {
     return record
   }
 
-  /** Takes a later event of a record. */
   step(event: RecordEvent): GatedRecord {
     const [{ name }] = event.statement.subjects
     const record = this.#gated.get(name)
@@ -134,8 +133,8 @@ export class PeerHistory {
   }
 
   /**
-   * Throws if the record was not received, or was received with another payload. The record's state is not checked,
-   * because the state known here may be outdated.
+   * Throws if the record was not received, or if it was received with another payload. Does not check the record's
+   * state, because the state known here may be outdated.
    */
   verifyRecord(name: string, sha256: string): void {
     if (this.#ids.get(parseIdBytes('rec', name))?.tag !== digestWord(sha256))

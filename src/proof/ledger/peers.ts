@@ -21,8 +21,8 @@ type Self = { readonly ledger: string; readonly origin: string; readonly genesis
 type Identity = Self & { readonly url: string; readonly envelopeKey: NamedKey }
 
 /**
- * Called for each received event of another ledger's record. `record`: its state after the event. The callback must
- * neither store nor change `record`.
+ * Called for each received event of another ledger's record. `record`: the record's state after the event. The callback
+ * must neither store nor change `record`.
  */
 export type OnRemote = (seq: number, peer: string, record: Readonly<GatedRecord>) => void
 
@@ -46,36 +46,38 @@ type Peering = {
   readonly other: Identity
   readonly handshake: string
   readonly addedSeq: number
-  /** Leaf of the `peer-added` entry of this ledger. */
   readonly addedLeaf: string
   readonly added: ParsedStatement
-  /** Leaf of the other side's `peer-added` entry; null while that entry was not received. */
+  /** Leaf of the other side's `peer-added` entry. null until that entry is received. */
   counterpart: string | null
   revokedSeq: number | null
-  /** `pending`: this side is the inviter, and has not received the other side's `peer-added` yet. */
+  /**
+   * State of the peering. It is `pending` if this side is the inviter and has not yet received the other side's
+   * `peer-added`.
+   */
   state: StateOf<'peering'>
   readonly history: PeerHistory
   /** Records of this ledger that are shared with the other ledger. */
   readonly shared: IdTable
 }
 
-/** Kinds that may be received before the handshake is complete. */
+/** Kinds of entries that may be received before the handshake is complete. */
 const OF_PENDING: ReadonlySet<EntryKind> = new Set(['peer-added', 'peer-revoked', 'server-key-rotated'])
 
 /**
- * The peers of a ledger, rebuilt from the ledger's own entries (docs/formats/federation.md). For each peer it knows
- * the records shared with the peer and the entries received from it. It verifies that the peer signed these entries.
+ * The peers of a ledger, rebuilt from the ledger's own entries (docs/formats/federation.md). For each peer this class
+ * knows the shared records and the received entries. It verifies that the peer signed the received entries.
  *
  * A dishonest operator can write anything into its own ledger, because the chain accepts whatever the operator signs.
- * But the operator must not be able to invent entries of other ledgers. So each received envelope is verified with
- * the other ledger's key, which the handshake and the rotations in the other chain name.
+ * But the operator must not be able to invent entries of other ledgers. So each received envelope is verified with the
+ * other ledger's key. The handshake and the rotations in the other chain name that key.
  */
 export class LedgerPeers {
   readonly #providers: ProofProviders
   readonly #records: LedgerRecords
   readonly #idSeed: number
   readonly #peerings = new Map<string, Peering>()
-  /** The newest peering with each ledger. All earlier peerings with that ledger are revoked. */
+  /** Maps another ledger to the newest peering with it. All earlier peerings with that ledger are revoked. */
   readonly #newestWith = new Map<string, Peering>()
   readonly #offers: LedgerOffers
   readonly #observer: PeersObserver
@@ -103,7 +105,7 @@ export class LedgerPeers {
     this.#self = self
   }
 
-  /** Takes a `peer-added` of this ledger. `kid`: the ledger's current key. */
+  /** Adds the peering of a `peer-added` entry of this ledger. `kid`: kid of the ledger's current key. */
   add(step: EntryStep, statement: ParsedStatement, kid: string): void {
     const [{ name: peer, sha256: handshake }] = statement.subjects
     const { inviter, invited, counterpart = null } = statement.predicate as unknown as PeerAddedPredicate
@@ -130,7 +132,7 @@ export class LedgerPeers {
 
   /**
    * Applies a change of the peering's state. `seq`: the entry of this ledger that makes the change, or that receives
-   * it from the peer.
+   * the change from the peer.
    */
   change(subject: Subject, kind: EntryKind, seq: number): void {
     const peering = this.#change(subject, kind)
@@ -138,8 +140,8 @@ export class LedgerPeers {
   }
 
   /**
-   * Records that a `record-created` or `record-shared` shares a record. Throws `not_shared` if a remote agent
-   * performs the record and the record is not shared with its ledger.
+   * Records that a `record-created` or `record-shared` entry shares a record. Throws `not_shared` if a remote agent
+   * performs the record, but the record is not shared with that agent's ledger.
    */
   share(seq: number, { subjects, predicate }: ParsedStatement): void {
     const share = (predicate['share'] ?? []) as readonly { readonly peer: string }[]
@@ -150,7 +152,7 @@ export class LedgerPeers {
   }
 
   /**
-   * Takes a `step-offered` of this ledger. If the record has moved in the other ledger meanwhile, the other ledger
+   * Applies a `step-offered` of this ledger. If the record has changed in the other ledger meanwhile, the other ledger
    * refuses the offer.
    */
   offer(step: EntryStep, statement: ParsedStatement): void {
@@ -162,12 +164,12 @@ export class LedgerPeers {
   }
 
   /**
-   * Takes the other ledger's entry that a step of this ledger received. If the step takes an offer, the caller must
-   * change the state of its own record.
+   * Verifies and applies an entry of the other ledger. `step`: the entry of this ledger that received it. If `step`
+   * takes an offer, the caller must change the state of the record.
    */
   receive(step: EntryStep, received: ReceivedEntry): void {
     const statement = step.statement!
-    const claims = receivedClaimsOf(statement)! // verifyReceived has checked that they exist
+    const claims = receivedClaimsOf(statement)! // verifyReceived has checked that the claims exist.
     const peering = this.#find(claims.peer)
     if (claims.ledger !== peering.other.ledger)
       throw new ProofError(
@@ -185,7 +187,6 @@ export class LedgerPeers {
     this.#follow(peering, claims, received, step)
   }
 
-  /** Applies the changes that an entry of the other ledger makes. */
   #follow(
     peering: Peering,
     claims: ReceivedClaims,
@@ -250,7 +251,7 @@ export class LedgerPeers {
     this.#offers.refuse(offer, statement, at)
   }
 
-  /** Takes the invited side's `peer-added`. It must name the leaf of the inviter's `peer-added`. */
+  /** Applies the `peer-added` of the invited side. That entry must name the leaf of the inviter's `peer-added`. */
   #greet(peering: Peering, leaf: string, { kind, subjects, predicate }: ParsedStatement): void {
     verifyAbout(peering, subjects[0])
     if (predicate['counterpart'] !== peering.addedLeaf)

@@ -7,8 +7,8 @@ import type { Subject } from '../statement/kinds.ts'
 import { beginGated, type GatedRecord, isFinal, type RecordEvent, stepGated } from './gated-record.ts'
 
 /**
- * Called for each event of a gated record. `record`: its state after the event. The callback must neither store nor
- * change `record`.
+ * Called for each event of a gated record. `record`: the record's state after the event. The callback must neither
+ * store nor change `record`.
  */
 export type OnGated = (seq: number, record: Readonly<GatedRecord>) => void
 
@@ -21,13 +21,16 @@ export type OnGated = (seq: number, record: Readonly<GatedRecord>) => void
 export class LedgerRecords {
   readonly #ids: IdTable
   /**
-   * Completions, batches and registered statements. They are not in `#ids`, because another ledger chooses the ids of
-   * its records, and could choose the id of a completion or batch.
+   * Ids of completions, batches and registered statements. They are not in `#ids`, because such an id may have the same
+   * uuid as a record. For example, a batch that an agent signs has the uuid of its first record.
    */
   readonly #others: IdTable
-  /** Reasons and compared values. The key of each is made from its seq and the id at the start of its name. */
+  /**
+   * Documents that contain a reason or compared values. The key is made from the seq of the entry and the id at the
+   * start of the document's name.
+   */
   readonly #parts: IdTable
-  /** All gated records, terminal ones too. The tag is the principal's index in `#principals`. */
+  /** All gated records, also terminal records. The tag is the principal's index in `#principals`. */
   readonly #shareable: IdTable
   readonly #principals = new Map<string, number>()
   readonly #gated = new Map<string, GatedRecord>()
@@ -47,8 +50,8 @@ export class LedgerRecords {
   }
 
   /**
-   * Adds records that are terminal at once. For each record, `ids` has 16 bytes and `digestWords` has the first word
-   * of the payload's digest.
+   * Adds records that are terminal at once. For each record, `ids` contains 16 bytes and `digestWords` contains the
+   * first word of the payload's digest.
    */
   notarize(ids: Uint8Array, digestWords: Uint32Array, seq: number): void {
     for (let i = 0; i < digestWords.length; i++) add(this.#ids, ids, ID_BYTES * i, seq, digestWords[i]!)
@@ -56,7 +59,7 @@ export class LedgerRecords {
   }
 
   /**
-   * Takes the first event of a gated record. `agentSigned`: the record's type requires that agents sign for
+   * Adds a gated record by its first event. `agentSigned`: true if the record's type requires that agents sign for
    * themselves.
    */
   create(event: RecordEvent, agentSigned = false): void {
@@ -72,7 +75,7 @@ export class LedgerRecords {
     this.#onGated?.(event.seq, record)
   }
 
-  /** Takes a later event of a gated record. `isAgentSigned`: the actor of the event signed it. */
+  /** Applies a later event of a gated record. `isAgentSigned`: true if the actor itself signed the event. */
   step(event: RecordEvent, isAgentSigned = false): void {
     const [subject, completion] = event.statement.subjects
     const record = this.#gated.get(subject.name)
@@ -94,8 +97,8 @@ export class LedgerRecords {
   }
 
   /**
-   * Throws if the entry at `seq` does not digest this document. Compares 32 bits of the digest. For a missing
-   * document, erasures.ts compares the full digest with the line of the document.
+   * Throws if the entry at `seq` does not digest this document. Compares only 32 bits of the digest. If the document is
+   * missing, erasures.ts compares the full digest with the document's line.
    */
   verifyDigested(name: string, sha256: string, seq: number): void {
     const known = this.#findDocument(name, seq)
@@ -118,7 +121,7 @@ export class LedgerRecords {
     add(this.#others, parseIdBytes('stm', name), 0, seq, 0)
   }
 
-  /** Adds a completion that was submitted in this ledger or offered to another one. Throws `duplicate_subject`. */
+  /** Adds a completion that was submitted in this ledger or offered to another ledger. Throws `duplicate_subject`. */
   addCompletion({ name, sha256 }: Subject, seq: number): void {
     add(this.#others, parseIdBytes('cmp', name), 0, seq, digestWord(sha256))
   }
@@ -128,8 +131,8 @@ export class LedgerRecords {
   }
 
   /**
-   * Throws unless `party` may share the record. It must be a gated record of this ledger, with this payload and with
-   * `party` as its principal. For a terminal record only 32 bits of the payload's digest are compared.
+   * Throws if the record is not a gated record of this ledger, if it has another payload, or if `party` is not its
+   * principal. For a terminal record only 32 bits of the payload's digest are compared.
    */
   verifyShared({ name, sha256 }: Subject, party: string): void {
     const id = parseIdBytes('rec', name)
@@ -152,7 +155,7 @@ function add(table: IdTable, ids: Uint8Array, offset: number, seq: number, tag: 
 }
 
 /**
- * Returns the table key of a document. `name`: `<id>/<part>`. An id has at least 62 random bits, so two of these keys
+ * Returns the table key of a document. `name`: `<id>/<part>`. An id has at least 62 random bits. So two of these keys
  * practically never collide in an honest ledger.
  */
 function partId(name: string, seq: number): Uint8Array {

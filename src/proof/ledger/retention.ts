@@ -2,24 +2,27 @@ import { ProofError } from '../error.ts'
 import type { JsonObject } from '../json/json-value.ts'
 
 /**
- * `records`: ids of the records under the hold. null: the hold covers everything. Empty: a type or agent narrows the
- * hold.
+ * A hold. `records`: ids of the records under the hold. null if the hold covers everything. Empty if a type or agent
+ * narrows the hold.
  */
 type Hold = { readonly case: string; readonly records: readonly string[] | null }
 
 /**
  * Retention rules and holds of a ledger, as its entries set them (docs/formats/statements.md).
  *
- * Verifies that an erasure by the server names the rule that allows it. Verifies also that no hold forbids it:
- * neither a hold on everything, nor a hold that names the record. Holds by type or agent are enforced by the database
- * only, because an erasure's statement names neither.
+ * Verifies that an erasure by the server names the rule that allows the erasure. Also verifies that no hold forbids the
+ * erasure: neither a hold on everything, nor a hold that names the record. Only the database enforces holds by type or
+ * agent, because an erasure's statement names neither.
  */
 export class LedgerRetention {
-  /** Days of each rule, by the seq of the entry that set the rule; null: the rule never ends. */
+  /**
+   * Maps the seq of the entry that set a rule to the rule's days. The value is null if the rule stores documents
+   * without end.
+   */
   readonly #rules = new Map<number, number | null>()
-  /** Holds by the seq of the entry that set them. */
+  /** Maps the seq of the entry that set a hold to the hold. */
   readonly #holds = new Map<number, Hold>()
-  /** `#ofAll`: seqs of the holds on everything. `#ofRecords`: seqs of the holds on each record. */
+  /** Seqs of the holds on everything. `#ofRecords` maps a record to the seqs of the holds that name it. */
   readonly #ofAll = new Set<number>()
   readonly #ofRecords = new Map<string, Set<number>>()
   readonly #erasures = new Set<number>()
@@ -40,7 +43,7 @@ export class LedgerRetention {
     }
   }
 
-  /** Throws if the named entry did not set a hold of that case, or if the hold was already lifted. */
+  /** Lifts a hold. Throws if the named entry did not set a hold of that case, or if the hold was already lifted. */
   liftHold(predicate: JsonObject): void {
     const seq = predicate['seq'] as number
     const hold = this.#holds.get(seq)
@@ -75,7 +78,7 @@ export class LedgerRetention {
     this.#erasures.add(by)
   }
 
-  /** Throws unless each seq in `erased` is that of an earlier erasure. */
+  /** Throws if a seq in `erased` is not the seq of an earlier erasure. */
   verifyErased(predicate: JsonObject): void {
     const other = (predicate['erased'] as number[]).find((seq) => !this.#erasures.has(seq))
     if (other !== undefined)

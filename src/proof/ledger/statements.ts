@@ -11,9 +11,9 @@ import type { ParsedStatement } from '../statement/statement.ts'
 type Statement = Pick<EntryStep, 'seq' | 'kind' | 'leaf' | 'atMs' | 'registered'>
 
 /**
- * Registered statements of a ledger. Each statement lies right before its `statement-registered` entry, and the two
- * were appended together. The newest policy before them is the policy that accepted the statement. Nobody in the
- * ledger would be responsible for a statement without a `statement-registered` entry, so it is refused.
+ * Registered statements of a ledger. Each statement lies right before its `statement-registered` entry, and both
+ * entries were appended together. The newest policy before them is the policy that accepted the statement. A statement
+ * without a `statement-registered` entry is refused, because nobody in the ledger would be responsible for it.
  */
 export class LedgerStatements {
   readonly #providers: ProofProviders
@@ -30,8 +30,8 @@ export class LedgerStatements {
   }
 
   /**
-   * Throws `statement_pair` unless each statement is followed by its `statement-registered` entry, and each such
-   * entry follows a statement.
+   * Throws `statement_pair` if a statement is not followed by a `statement-registered` entry, or if a
+   * `statement-registered` entry does not follow a statement. Must be called for each entry.
    */
   verifyPairing({ seq, kind }: Pick<EntryStep, 'seq' | 'kind'>): void {
     if ((this.#open !== null) === (kind === 'statement-registered')) return
@@ -50,8 +50,8 @@ export class LedgerStatements {
   }
 
   /**
-   * Takes the `statement-registered` entry behind a statement, and verifies the issuer's signature by the policy.
-   * Throws `statement_pair`, and as verifyRegistration does.
+   * Applies the `statement-registered` entry that follows a statement, and verifies the issuer's signature by the
+   * policy. Throws `statement_pair`, `policy_refused` or the codes of verifyRegistration.
    */
   register(step: EntryStep, { subjects, predicate }: ParsedStatement): void {
     const registered = this.pair(step, { subjects, predicate })
@@ -66,8 +66,8 @@ export class LedgerStatements {
   }
 
   /**
-   * Does the same as `register`, but without the policy, so the issuer's signature is not verified. Throws
-   * `statement_pair`.
+   * Applies the `statement-registered` entry like `register`, but without a policy. So the issuer's signature is not
+   * verified. Returns the statement. Throws `statement_pair`.
    */
   pair(
     step: Pick<EntryStep, 'seq' | 'atMs'>,
@@ -92,7 +92,7 @@ export class LedgerStatements {
   }
 }
 
-/** Throws `statement_pair` unless the predicate's claims match the statement. */
+/** Throws `statement_pair` if a claim in the predicate differs from the statement. */
 function verifyClaims(predicate: JsonObject, statement: SignedStatement, { sha256 }: ProofProviders): void {
   const itself = claimsOf(statement, sha256)
   for (const name of ['issuer', 'subject', 'contentType', 'kid', 'payload'] as const) {
@@ -104,7 +104,7 @@ function verifyClaims(predicate: JsonObject, statement: SignedStatement, { sha25
   }
 }
 
-/** Returns the members of the `statement-registered` entry for this statement. */
+/** Returns the members that the `statement-registered` entry of this statement must have. */
 export function claimsOf(statement: SignedStatement, sha256: ProofProviders['sha256']) {
   const { issuer, subject, contentType, kid, payload } = statement
   return { issuer, subject, contentType, kid, payload: toHex(sha256(payload)) }

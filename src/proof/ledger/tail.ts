@@ -2,15 +2,18 @@ import { TAIL_AGE_MS_MAX } from '../limits.ts'
 
 type EntryPosition = { readonly seq: number; readonly atMs: number }
 
-/** An entry that is too old to be without a checkpoint, and the time of the newest entry. */
+/**
+ * An entry that no checkpoint covers although it is more than a minute older than the newest entry. `newestAtMs`: time
+ * of the newest entry.
+ */
 export type LateEntry = EntryPosition & { readonly newestAtMs: number }
 
 /**
  * Measures the age of entries behind the checkpoints.
  *
  * A statement does not contain its seq, and the chain is a hash without a key. So anybody who has an export or the
- * database can remove or exchange the entries behind an older checkpoint, and end the file with that checkpoint. No
- * key is needed for this. But the times of entries are signed, so an older checkpoint can be recognised: some entries
+ * database can remove or exchange the entries behind an older checkpoint, and end the file with that checkpoint. No key
+ * is needed for this. But the times of entries are signed, so such an old checkpoint can be recognised: some entries
  * behind it are more than a minute older than the newest entry.
  *
  * Entries of the last minute can still be removed, and the end can be cut off. If an attacker removes everything
@@ -24,7 +27,10 @@ export class LedgerTail {
   #oldestBehindOwn: EntryPosition | null = null
   #oldestBehindAll: EntryPosition | null = null
 
-  /** Takes the next entry. Also takes the sizes of the largest checkpoints with which the ledger agreed so far. */
+  /**
+   * Adds the next entry. `ownSize`, `outsideSize`: sizes of the largest checkpoints with which the ledger has agreed so
+   * far.
+   */
   append(
     position: EntryPosition,
     { ownSize, outsideSize }: { readonly ownSize: number; readonly outsideSize: number },
@@ -37,22 +43,21 @@ export class LedgerTail {
   }
 
   /**
-   * The oldest entry that is late behind the ledger's own checkpoints; null if they cover every entry older than a
-   * minute.
+   * The oldest entry behind the ledger's own checkpoints, if it is more than a minute older than the newest entry.
+   * Otherwise null.
    */
   get lateBehindOwn(): LateEntry | null {
     return this.#late(this.#oldestBehindOwn)
   }
 
-  /** The oldest entry that is late behind all checkpoints, including those from outside. */
+  /** Like lateBehindOwn, but for all checkpoints, including those that were stored outside of the ledger. */
   get lateBehindAll(): LateEntry | null {
     return this.#late(this.#oldestBehindAll)
   }
 
   /**
-   * Whether more than a minute lies between the last entry that the ledger's own checkpoint covers and the next
-   * entry. Either somebody removed entries between them, or the ledger was idle and was read just after its next
-   * entry.
+   * True if more than a minute lies between the last entry that the ledger's own checkpoint covers and the next entry.
+   * Either somebody removed the entries in between, or the ledger was idle and was read just after its next entry.
    */
   get hasGapBehindOwn(): boolean {
     const oldest = this.#oldestBehindOwn
@@ -69,7 +74,7 @@ function older(one: EntryPosition | null, other: EntryPosition): EntryPosition {
   return one !== null && one.atMs <= other.atMs ? one : { seq: other.seq, atMs: other.atMs }
 }
 
-/** Returns an explanation of a late entry for people. It says when an honest ledger has such an entry. */
+/** Describes a late entry for people. The text also says when an honest ledger has such an entry. */
 export function describeLate({ seq, atMs, newestAtMs }: LateEntry, covered: number): string {
   const [at, newestAt] = [atMs, newestAtMs].map((ms) => new Date(ms).toISOString())
   return (

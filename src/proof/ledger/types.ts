@@ -1,6 +1,6 @@
 import { ProofError } from '../error.ts'
 
-/** Types that every ledger has without registering them. */
+/** Types that every ledger has without a registration. */
 const BUILT_IN = [
   'agent-action/1',
   'agent-outcome/1',
@@ -13,8 +13,8 @@ const BUILT_IN = [
 ]
 
 /**
- * The record types of a ledger, by `name/version`. A type must be registered before a record uses it, and never
- * changes.
+ * The record types of a ledger, by `name/version`. A type must be registered before a record uses the type. A
+ * registered type never changes.
  */
 export class LedgerTypes {
   readonly #digests = new Map<string, string | null>(BUILT_IN.map((type) => [type, null]))
@@ -50,7 +50,7 @@ export class LedgerTypes {
       throw new ProofError('agent_signature_missing', `agents must sign records of ${demanding} themselves`)
   }
 
-  /** Verifies the type's digest in a gated record's first entry. */
+  /** Verifies that a gated record's first entry names the digest of its type. */
   verifyDigest(type: string, digest: string): void {
     const known = this.#digests.get(type)
     if (known !== null && known !== digest)

@@ -27,42 +27,52 @@ import { describeLate, LedgerTail } from './tail.ts'
 import { LedgerTypes } from './types.ts'
 
 export type LedgerVerifierOptions = PeersObserver & {
-  /** Checkpoint notes from outside. The ledger must agree with each of them. */
+  /** Checkpoint notes that were stored outside of the ledger. The ledger must agree with each of them. */
   readonly storedCheckpoints?: readonly string[]
   /**
-   * Statements with receipts, from outside. The ledger must have their entries at the same positions, and agree with
-   * their trees.
+   * Statements with receipts, stored outside of the ledger. The ledger must have the same entries at the same
+   * positions, and agree with the trees of the receipts.
    */
   readonly storedReceipts?: readonly Uint8Array[] | undefined
-  /** Witnesses whose cosignatures are counted on every checkpoint. */
+  /** Witnesses whose cosignatures on each checkpoint are counted. */
   readonly witnesses?: WitnessPolicy | undefined
   readonly compromised?: CompromisedKeys
   /** Agents whose keys the caller knows from another source. */
   readonly pinnedAgents?: PinnedAgents | undefined
   /**
-   * What happens if entries behind the last checkpoint are older than a minute (LedgerTail). `refused`: `finish`
-   * throws. `noticed`: only `lateTail` reports it, for a verifier that stores the newest checkpoint itself and
-   * receives the next one late. Default: `refused`.
+   * What happens if entries behind the last checkpoint are older than a minute (LedgerTail).
+   *
+   * - `refused`: `finish` throws. This is the default.
+   * - `noticed`: only `lateTail` reports the entries. It is for a verifier that stores the newest checkpoint itself and
+   *   receives the next checkpoint late.
    */
   readonly lateTail?: 'refused' | 'noticed'
-  /** Should be random. Otherwise somebody could choose ids that slow the verifier down. */
+  /**
+   * Random number that makes the slots of ids in hash tables unpredictable. Without it, somebody could choose ids that
+   * slow the verifier down.
+   */
   readonly idSeed?: number
-  /** Called for each perfect subtree of the Merkle tree when it is complete. */
+  /** Called for each perfect subtree of the Merkle tree when the subtree is complete. */
   readonly onNode?: (level: number, index: number, hash: Uint8Array) => void
-  /** MAY throw ProofError, and so may onRemote and onOffer. The entry is then refused. */
+  /**
+   * Called for each event of a gated record. `onGated`, `onRemote` and `onOffer` MAY throw ProofError, which refuses
+   * the entry.
+   */
   readonly onGated?: OnGated
-  /** Called for each erasure. `isStored`: the document is still stored, which is legal until a worker removes it. */
+  /**
+   * Called for each erasure. `isStored`: true if the document is still stored. This is legal until a worker removes the
+   * document.
+   */
   readonly onErasure?: (atMs: number, isStored: boolean) => void
-  /** Called for each verified entry. */
   readonly onEntry?: (step: EntryStep) => void
 }
 
 /**
  * Verifies a whole ledger, entry by entry in order. Does all checks that need other entries.
  *
- * The caller MUST verify each entry with `verifyEntry` first (in any order, on any thread), MUST append the entries
- * in the order of the source, and MUST stop at the first entry that throws. Throws ProofError. After an error,
- * `summary` has the findings up to the refused entry, and its `size` is the seq of that entry.
+ * The caller MUST verify each entry with `verifyEntry` first, in any order and on any thread. The caller MUST append
+ * the entries in the order of the source, and MUST stop at the first entry for which `append` throws a ProofError.
+ * After such an error, `summary` has the findings up to the refused entry, and its `size` is the seq of that entry.
  *
  * Takes about 30 bytes of memory for each record, and one object for each agent, key, type, erasure and gated record
  * that is not terminal.
@@ -89,7 +99,7 @@ export class LedgerVerifier {
   #definitionDigest = ''
   #size = 0
   #chain: Uint8Array = new Uint8Array()
-  /** Number of entries up to the last one that a compromised key signed. */
+  /** Number of entries up to the last entry that a compromised key signed. 0 if no compromised key signed an entry. */
   #compromisedSize = 0
   #agentSigned = 0
 
@@ -125,7 +135,7 @@ export class LedgerVerifier {
     this.#verifyPosition(step)
     if (step.seq === 0) this.#begin(step)
     this.#statements.verifyPairing(step)
-    // A registered statement has no author in the ledger. The entry behind it names the agent that registered it.
+    // A registered statement has no author in the ledger. The next entry names the agent that registered the statement.
     const own = isOwnStep(step) ? step : null
     const isAgentSigned = own !== null && this.#verifyAuthor(own)
     const chain = this.#linkChain(step)
@@ -147,12 +157,18 @@ export class LedgerVerifier {
     this.#options.onEntry?.(step)
   }
 
-  /** Adds a checkpoint that came with the ledger. The caller must add it before the entry that reaches its size. */
+  /**
+   * Adds a checkpoint that came with the ledger. The caller must add the checkpoint before the entry that reaches its
+   * size.
+   */
   expectCheckpoint(note: string): void {
     this.#checkpoints.expect(note, false, this.#size)
   }
 
-  /** Verifies the end of the ledger. Throws if content is missing that the entries promise. */
+  /**
+   * Does the checks that need all entries, for example whether the ledger has all entries that its checkpoints cover.
+   * Throws ProofError if a check fails.
+   */
   finish(): void {
     this.#statements.finish()
     this.#erasures.finish()
@@ -169,14 +185,17 @@ export class LedgerVerifier {
       throw new ProofError('checkpoint_missing_tail', late)
   }
 
-  /** Describes the oldest entry behind the last checkpoint that is too old; null: all entries behind it are new. */
+  /**
+   * Describes the oldest entry that no checkpoint covers although it is more than a minute older than the newest entry.
+   * null if there is no such entry.
+   */
   get lateTail(): string | null {
     const late = this.#tail.lateBehindAll
     const { outsideSize, ownSize } = this.#checkpoints
     return late && describeLate(late, Math.max(outsideSize, ownSize))
   }
 
-  /** The Merkle tree over the entries so far. Callers must not change it. */
+  /** Frontier of the Merkle tree over the entries so far. Callers must not change the frontier. */
   get frontier(): Frontier {
     return this.#frontier
   }
@@ -212,7 +231,7 @@ export class LedgerVerifier {
     }
   }
 
-  /** Takes from the first entry the facts that are fixed for all later entries. */
+  /** Stores those facts of the first entry that apply to all later entries. */
   #begin(step: EntryStep): void {
     const { subjects, predicate } = step.statement!
     const definition = predicate['definition'] as Definition
@@ -226,7 +245,7 @@ export class LedgerVerifier {
     this.#checkpoints.begin(definition.origin, parsePublicKey('EdDSA', fromBase64(definition.noteKey)))
   }
 
-  /** Verifies the signer of an entry. Returns whether an agent signed it. */
+  /** Verifies the signer of an entry. Returns true if an agent signed the entry. */
   #verifyAuthor(step: OwnStep): boolean {
     this.#verifyMembership(step)
     const isAgentSigned = this.#agentKeys.verifySigner(step)
@@ -236,8 +255,8 @@ export class LedgerVerifier {
   }
 
   /**
-   * Verifies that an entry belongs to this ledger. One envelope key signs for many ledgers, so the signatures of
-   * another ledger's entries are valid here too.
+   * Verifies that an entry belongs to this ledger. One envelope key signs for many ledgers, so valid signatures do not
+   * prove this.
    */
   #verifyMembership(step: EntryStep): void {
     if (step.ledger !== this.#ledger)
@@ -254,8 +273,8 @@ export class LedgerVerifier {
   }
 
   /**
-   * Refuses entries at or after the time of the compromise. A checkpoint that was stored after the theft could cover
-   * such entries, so it does not help against the thief.
+   * Throws if a compromised key signed the entry at or after the time of the compromise. A checkpoint from outside that
+   * covers the entry does not change this, because the checkpoint may be newer than the compromise.
    */
   #noteCompromised({ seq, kid, atMs }: EntryStep): void {
     const sinceMs = this.#options.compromised?.get(kid)
@@ -270,8 +289,8 @@ export class LedgerVerifier {
   }
 
   /**
-   * Throws if the same envelope occurs twice. Envelopes that make records are not stored for this check, because a
-   * repeated envelope would repeat record ids, which is refused elsewhere.
+   * Throws if the same envelope occurs twice. Envelopes that make records need no check here: a repeated envelope would
+   * repeat record ids, and another check refuses repeated ids.
    */
   #verifyNew(step: EntryStep): void {
     if (step.recordIds.length > 0) return
@@ -284,8 +303,8 @@ export class LedgerVerifier {
   }
 
   /**
-   * Applies the entry's changes. The function `follow` of the entry's kind (statement/kinds) changes the ledger, and
-   * a step changes its record.
+   * Applies the changes that the entry makes. The function `follow` of the entry's kind (statement/kinds) changes the
+   * ledger. A step also changes its record.
    */
   #follow(step: EntryStep, isAgentSigned: boolean): void {
     this.#records.notarize(step.recordIds, step.digestWords, step.seq)
@@ -308,8 +327,8 @@ export class LedgerVerifier {
   }
 
   /**
-   * Verifies the state of the ledger that a `ledger-restored` entry names, which must be the state before this entry.
-   * The operator signed this state when the ledger was reopened.
+   * Throws if the size and chain hash that a `ledger-restored` entry names are not those of the ledger before this
+   * entry. The operator signed this state when the ledger was reopened.
    */
   #verifyRestored(found: { readonly size: number; readonly chain: string }): void {
     if (found.size !== this.#size || found.chain !== toHex(this.#chain)) {

@@ -27,9 +27,9 @@ import {
 } from '../statement/fields.ts'
 
 /*
- * Proofs as files (docs/formats/proofs.md). A proof is a server's evidence of one entry, for a reader who has nothing
- * else. An attacker controls the whole file. Unknown members are refused: no check reads them, so somebody could
- * change them unnoticed.
+ * Proof as a file (docs/formats/proofs.md). A proof is a server's evidence of one entry, for a reader who has nothing
+ * else. An attacker controls the whole file. Unknown members are refused: no check reads them, so somebody could change
+ * them unnoticed.
  */
 
 export type EntryProof = {
@@ -40,7 +40,7 @@ export type EntryProof = {
     readonly origin: string
     readonly noteVerifierKey: string
   }
-  /** Hints only: a kid must be the thumbprint of its key. */
+  /** Keys that are only hints and need no trust: a kid must be the thumbprint of its key. */
   readonly keys: readonly KeyHint[]
   readonly entry: SignedLine & { readonly seq: number; readonly chain: string }
   readonly index: number
@@ -48,11 +48,11 @@ export type EntryProof = {
   readonly path: readonly Uint8Array[]
   readonly checkpoint: string
   readonly item: ItemProof | null
-  /** Envelope of the entry that registers the signing agent's key; null: the server signed. */
+  /** Envelope of the entry that registers the signing agent's key. null if the server signed. */
   readonly registration: Uint8Array | null
 }
 
-/** A record's position in its batch. The member `item` is not checked here. */
+/** A record's position in its batch. The parser does not check the member `item`. */
 export type ItemProof = {
   readonly item: JsonValue
   readonly index: number
@@ -138,7 +138,7 @@ export function parseItemProof(item: unknown): ItemProof {
   return { ...(item as ItemProof), path: hashesOf((item as ItemProof).path) }
 }
 
-/** Parses a consistency proof. Throws as parseEntryProof does. */
+/** Parses a consistency proof. Throws the same codes as parseEntryProof. */
 export function parseConsistencyProof(text: string): ConsistencyProof {
   const proof = parseMembers(text, CONSISTENCY_FIELDS)
   return { ...(proof as unknown as ConsistencyProof), path: hashesOf(proof['path']) }

@@ -6,8 +6,8 @@ import { keyThumbprint, parsePublicKey } from '../keys.ts'
 import type { KeyHint } from '../ledger/key-hint.ts'
 
 /**
- * Returns a FindKey over hints. Each key is stored under the thumbprint that is computed here, so a hint with a false
- * kid does no harm. Malformed hints are ignored.
+ * Returns a FindKey that searches the hints. Each key is stored under the thumbprint that is computed here, so a hint
+ * with a false kid does no harm. Malformed hints are ignored.
  */
 export function makeFindKey(
   hints: readonly Pick<KeyHint, 'alg' | 'spki'>[],
@@ -30,8 +30,8 @@ function parseOrSkip(hint: Pick<KeyHint, 'alg' | 'spki'>): PublicKey | null {
 }
 
 /**
- * Parses hints into keys by kid. Throws `bad_base64`, `bad_key` for bytes that are no key, `kid_mismatch` if a kid is
- * not its key's thumbprint.
+ * Parses hints and returns their keys by kid. Throws `bad_base64`, `bad_key` if the bytes are not a key, and
+ * `kid_mismatch` if a kid is not its key's thumbprint.
  */
 export function findNamedKeys(
   hints: readonly Pick<KeyHint, 'kid' | 'alg' | 'spki'>[],
@@ -41,8 +41,8 @@ export function findNamedKeys(
 }
 
 /**
- * Returns the key of the hint with this kid, or null if no hint has it. Throws `bad_key` if the hint's bytes are no
- * key, `kid_mismatch` if the kid is not the key's thumbprint.
+ * Returns the key of the hint with this kid, or null if no hint has this kid. Throws `bad_base64`, `bad_key` if the
+ * hint's bytes are not a key, and `kid_mismatch` if the kid is not the key's thumbprint.
  */
 export function findNamedKey(
   hints: readonly Pick<KeyHint, 'kid' | 'alg' | 'spki'>[],

@@ -7,33 +7,36 @@ export type ProofFindings = {
   readonly seq: number
   readonly kind: EntryKind
   readonly recordedAt: string
-  /** Subject of the entry. If the proof is about an item of a batch, the record. */
+  /** Subject of the entry. If the proof is about an item of a batch, the item's record. */
   readonly subject: string
-  /** Version of the gated record after the step; null for other entries. */
+  /** Version of the gated record after the step. null if the entry is not a step of a gated record. */
   readonly version: number | null
   /**
-   * Settlement signal of a verdict or of its overturning; null for other entries. The settling party must act only
-   * once for each record and version.
+   * Settlement signal of a verdict or of its overturning. null if the entry is neither. The settling party must act
+   * only once for each record and version.
    */
   readonly signal: Signal | null
   readonly kid: string
-  /** `agent`: the agent signed with its own key, which the server had registered. `server`: the server signed. */
+  /** `agent` if the agent signed with its own key, which the server had registered. `server` if the server signed. */
   readonly signedBy: 'agent' | 'server'
   readonly treeSize: number
   readonly record: 'same' | 'not given'
   readonly keys: 'given' | 'self-asserted'
   readonly noteKey: 'given' | 'self-asserted'
-  /** `given`: a checkpoint that the caller stored covers the entry. `own`: only the proof's checkpoint does. */
+  /**
+   * `given` if a checkpoint that the caller stored covers the entry. `own` if only the proof's own checkpoint covers
+   * the entry.
+   */
   readonly checkpoint: 'given' | 'own'
   readonly covered: number
-  /** Number of given witnesses that cosigned the proof's checkpoint; null: no witnesses were given. */
+  /** Number of the caller's witnesses that cosigned the proof's checkpoint. null if the caller gave no witnesses. */
   readonly cosigned: number | null
   /**
-   * Number of signature lines of the proof's checkpoint by keys that belong neither to the ledger nor to a given
-   * witness; null: no witnesses were given.
+   * Number of signature lines of the proof's checkpoint by unknown keys, which belong neither to the ledger nor to one
+   * of the caller's witnesses. null if the caller gave no witnesses.
    */
   readonly unknownCosignatures: number | null
-  /** Remarks for people on what the findings do not show. */
+  /** Remarks for people about things that the findings do not show. */
   readonly notices: readonly string[]
 }
 
@@ -79,7 +82,10 @@ export function gatedVersion(kind: EntryKind, { version = null }: JsonObject): n
   return ENTRY_KINDS[kind].movesRecord && kind !== 'record-notarized' ? (version as number | null) : null
 }
 
-/** Returns the signal in a predicate. parseStatement has checked its members. */
+/**
+ * Returns the signal in a predicate, or null if the predicate has none. parseStatement has checked the signal's
+ * members.
+ */
 export function signalOf({ signal = null }: JsonObject): Signal | null {
   return signal as Signal | null
 }

@@ -8,7 +8,6 @@ import { parseShownSalt, verifyShownDigest } from '../statement/shown-document.t
 import { type ParsedStatement, partyOf } from '../statement/statement.ts'
 import type { VerifiedProof } from './verify-proof.ts'
 
-/** An entry that was verified by a proof or a receipt. */
 export type ProvedEntry = Pick<VerifiedProof, 'statement' | 'item' | 'seq'>
 
 /** Predicate of the entry. parseStatement has checked the formats of its members. */
@@ -16,11 +15,11 @@ type Predicate = ParsedStatement['predicate']
 
 /**
  * Verifies the member `gated` of a record against the entry. If the entry created the record, the terms are compared,
- * otherwise the step. If the record has moved on since, it is accepted if it still shows what the entry states. Other
- * steps are not verified. Throws `record_contradicts_proof`, or a document's code.
+ * otherwise the step. The record may have changed since then, but must still show what the entry states. Other steps
+ * are not verified. Throws `record_contradicts_proof`, or a code of shown-document.ts.
  *
- * A server that lies about one step could send the proof of another step. So the record must show the proved step,
- * and a record in a terminal state must be in the state that the entry states.
+ * A server that lies about one step could send the proof of another step. So the record must show the proved step. If
+ * the step ended the record, the record must be in the state that the entry states.
  */
 export function verifyGatedRecord(record: JsonObject, proof: ProvedEntry, sha256: Sha256): void {
   const { item, statement } = proof
@@ -48,14 +47,14 @@ function verifyTerms(gated: JsonObject, statement: ParsedStatement, isNew: boole
   const terms = { principal: partyOf(statement), gate, deadline, maxRevisions, tolerances }
   for (const [name, value] of Object.entries(terms)) verifyMember(name, gated[name], value)
   verifyShare(gated['share'], statement.predicate['share'])
-  // If no performer was agreed, the agent that activates the record becomes the performer. The proof of the
-  // activation shows that.
+  // If no performer was agreed, the agent that activates the record becomes the performer. Only the proof of the
+  // activation shows who this is.
   if (performer !== undefined || isNew) verifyMember('performer', gated['performer'], performer)
 }
 
 /**
- * Throws if a signed share is not shown. The record may show more shares, because it can be shared with more peers
- * after its creation.
+ * Throws if the record does not show a signed share. The record may show more shares, because it can be shared with
+ * more peers after its creation.
  */
 function verifyShare(shown: JsonValue | undefined, signed: JsonValue | undefined): void {
   const texts = (Array.isArray(shown) ? shown : []).map(canonicalize)
@@ -65,12 +64,12 @@ function verifyShare(shown: JsonValue | undefined, signed: JsonValue | undefined
 
 type ShownStep = {
   readonly member: string
-  /** Document of the step, which the last subject digests. Only a reason may be absent. */
+  /** Kind of the document that the step's last subject digests. Only a reason may be absent. */
   readonly document: 'evidence' | 'values' | 'reason'
   readonly claims: (predicate: Predicate) => Readonly<Record<string, JsonValue | undefined>>
 }
 
-/** For each kind of step: the member of the record that shows the step, and the members to compare. */
+/** Maps a kind of step to the member of the record that shows the step, and to the values to compare. */
 const SHOWN_STEPS: { readonly [Kind in EntryKind]?: ShownStep } = {
   'completion-submitted': {
     member: 'completion',
@@ -119,7 +118,9 @@ function verifyDocument(
   else verifyShownDigest(sha256, parseShownSalt(shown, document), document, shown[document]!, signed)
 }
 
-/** Verifies one member. If the statement lacks the member, the shown value must be null. */
+/**
+ * Verifies that a shown value equals the signed value. If the statement lacks the member, the shown value must be null.
+ */
 function verifyMember(name: string, shown: JsonValue | undefined, signed: JsonValue | undefined): void {
   const [shownText, signedText] = [shown, signed].map((value) => canonicalize(value ?? null))
   if (shownText !== signedText) throw contradiction(`${name} is ${shownText}, but ${signedText} was signed`)

@@ -21,21 +21,25 @@ import { parseNote } from '../tree/note.ts'
 import type { ConsistencyProof, EntryProof, ItemProof } from './entry-proof.ts'
 import { findNamedKeys } from './key-hints.ts'
 
-/** What the caller knows from another source. If a value is missing, the proof's own value is used. */
+/** Facts that the caller knows from another source. If a fact is missing, the proof's own value is used. */
 export type ProofTrust = {
   /**
-   * Kids (lower-case hex), of which one must have signed the entry. If the list is empty, any key may have signed it.
+   * Trusted kids (lower-case hex). The key of one of them must have signed the entry. If the list is empty, any key may
+   * have signed the entry.
    */
   readonly kids: readonly string[]
-  /** The ledger's note verifier key; null: the proof's own note key is used. */
+  /** Note verifier key of the ledger. null if the proof's own note key is used. */
   readonly noteKey: string | null
   /** Checkpoint notes that the caller stored. */
   readonly storedCheckpoints: readonly string[]
-  /** Joins a stored checkpoint with the proof's checkpoint if their sizes differ. */
+  /**
+   * Consistency proof that joins a stored checkpoint with the proof's checkpoint. null if the caller has none. It is
+   * needed if the two sizes differ.
+   */
   readonly consistency: ConsistencyProof | null
-  /** Keys that the caller knows to be compromised. The proof's own claims about its keys do not matter for these. */
+  /** Keys that the caller knows to be compromised. For these keys, the proof's own claims do not count. */
   readonly compromised?: CompromisedKeys | undefined
-  /** Witnesses whose cosignatures are counted on the proof's checkpoint. */
+  /** Witnesses whose cosignatures on the proof's checkpoint are counted. */
   readonly witnesses?: WitnessPolicy | undefined
 }
 
@@ -47,9 +51,9 @@ export type VerifiedProof = {
   readonly signedBy: 'agent' | 'server'
   readonly seq: number
   readonly checkpoint: Checkpoint
-  /** The stored checkpoint with which the proof's checkpoint agrees; null: no checkpoint was given. */
+  /** The stored checkpoint with which the proof's checkpoint agrees. null if the caller gave no checkpoint. */
   readonly stored: Checkpoint | null
-  /** Cosignatures of the proof's checkpoint; null: no witnesses were given. */
+  /** Counts of the cosignatures of the proof's checkpoint. null if the caller gave no witnesses. */
   readonly cosignatures: CosignatureCount | null
 }
 
@@ -58,11 +62,10 @@ export type VerifiedProof = {
  *
  * The proof does not show that the kid belonged to the ledger at that seq, nor that the actor was allowed to make the
  * entry. Only the whole chain shows this. Some members are not signed: `ledger.name`, `keys[…].activatedAt` and
- * `retiredAt`, and `entry.chain`, unless the entry is the last one of the checkpoint.
+ * `keys[…].retiredAt`. `entry.chain` is signed only if the entry is the last one of the checkpoint.
  */
 export function verifyProof(proof: EntryProof, trust: ProofTrust, providers: ProofProviders): VerifiedProof {
-  // findNamedKeys verifies that each kid is the thumbprint of its key. The caller trusts kids, so a kid must not
-  // stand for another key.
+  // The caller trusts kids, so each kid must be the thumbprint of its key. findNamedKeys verifies this below.
   if (proof.entry.kind === STATEMENT)
     throw new ProofError('proof_syntax', 'a registered statement has a receipt, not a proof')
   const keys = findNamedKeys(proof.keys, providers.sha256)
@@ -136,8 +139,8 @@ function verifyRegistration(
 }
 
 /**
- * Verifies that a kid that the caller trusts signed. `signed`: the envelope of the entry. If an agent signed the
- * entry, also the envelope of the registration of its key.
+ * Verifies that a trusted key signed. `signed`: the envelope of the entry. If an agent signed the entry, also the
+ * envelope of the entry that registers the agent's key. Returns the kid of the entry.
  */
 function verifyGivenKid(signed: readonly ParsedEnvelope[], { kids }: ProofTrust): string {
   const found = signed.map(({ kid }) => toHex(kid))
@@ -150,8 +153,8 @@ function verifyGivenKid(signed: readonly ParsedEnvelope[], { kids }: ProofTrust)
 }
 
 /**
- * Verifies the ledger. The origin is the name of the note key, so it must contain the id of the ledger for which the
- * entry was signed.
+ * Verifies that the proof names the ledger for which the entry was signed. The origin is the name of the note key, so
+ * the origin must contain the ledger's id.
  */
 function verifyLedger({ ledger }: EntryProof, envelope: ParsedEnvelope, statement: ParsedStatement): void {
   if (ledger.id !== statement.ledger || !ledger.origin.endsWith(`/${statement.ledger}`))
@@ -180,7 +183,7 @@ function makeVerifyNote({ ledger }: EntryProof, trust: ProofTrust, providers: Pr
   return (note: string): Checkpoint => verifyCheckpoint(note, key, sha256, verifySignature)
 }
 
-/** Verifies inclusion. The index of the path must be the entry's seq, and the size must be the checkpoint's. */
+/** Verifies the inclusion path. Its index must be the entry's seq, and its size must be the checkpoint's size. */
 function verifyPlace(proof: EntryProof, checkpoint: Checkpoint, { sha256 }: ProofProviders): void {
   const { entry, index, treeSize, path } = proof
   if (index !== entry.seq || treeSize !== checkpoint.size) {
@@ -194,7 +197,7 @@ function verifyPlace(proof: EntryProof, checkpoint: Checkpoint, { sha256 }: Proo
     throw new ProofError('chain_broken', `the checkpoint has the chain hash ${toHex(checkpoint.chain)}`)
 }
 
-/** Verifies an item of a batch. The entry of a batch can be proved without items, but an item only with its batch. */
+/** Verifies an item of a batch against the batch's statement. */
 export function verifyItemProof(
   item: ItemProof,
   statement: ParsedStatement,
@@ -210,12 +213,12 @@ export function verifyItemProof(
 }
 
 /**
- * Verifies that a checkpoint agrees with the stored ones. Returns the stored checkpoint with which it agrees, or null
- * if none was given.
+ * Verifies that a checkpoint agrees with the stored checkpoints. Returns the stored checkpoint with which it agrees, or
+ * null if none was given.
  *
- * An operator can sign two different ledgers with the same name, but the stored checkpoint fits only one of them. If
- * it has the same size, it must be equal. If it has another size, it proves nothing until a consistency proof joins
- * the two.
+ * An operator can sign two different ledgers with the same name, but the stored checkpoint fits only one of them. A
+ * stored checkpoint of the same size must be equal. A stored checkpoint of another size proves nothing until a
+ * consistency proof joins the two.
  */
 export function verifyStored(
   checkpoint: Checkpoint,
@@ -255,8 +258,9 @@ function consistencyMissing(checkpoint: Checkpoint, stored: readonly Checkpoint[
 }
 
 /**
- * Verifies that no compromised key signed the entry. The thief of a key can sign entries of any date. So an entry is
- * accepted only if a stored checkpoint from before the compromise covers it.
+ * Verifies that no compromised key signed the entry. Somebody who stole a key can sign entries of any date. So an entry
+ * of a compromised key is accepted only if a stored checkpoint covers it. If the time of the compromise is known, the
+ * entry's time must also be earlier.
  */
 export function verifyCompromise(
   compromised: CompromisedKeys,

@@ -12,24 +12,26 @@ import { parseShownSalt, verifyShownDigest } from '../statement/shown-document.t
 import type { ParsedStatement } from '../statement/statement.ts'
 import { type ProvedEntry, verifyGatedRecord } from './verify-gated-record.ts'
 
-/** What an entry states about a record: members, by their names in the record, and digests of documents. */
+/** Facts that an entry states about a record: members, by their names in the record, and digests of documents. */
 type SignedRecord = {
   readonly members: Readonly<Record<string, JsonValue>>
   readonly payload: string
-  /** Digest of the references. null: the record has none. undefined: the entry does not state it. */
+  /**
+   * Digest of the references. null if the record has no references. undefined if the entry states nothing about
+   * references.
+   */
   readonly references: string | null | undefined
 }
 
 /**
- * Verifies a record, as `GET /v1/records/{id}` returns it, against its proof. Payload and references must have, with
- * the salt, the signed digests. Id, type, actor and the other members must match the entry. For a gated record the
- * terms or the step must match.
+ * Verifies a record, as `GET /v1/records/{id}` returns it, against its proof. Payload and references must have the
+ * signed digests, together with the salt. Id, type, actor and the other members must match the entry. For a gated
+ * record the terms or the step must match.
  *
- * Members that the entry does not contain are not verified: metadata, later events of the record, and members of
- * later server versions. An absent member means null, so that a record that was stored before a member existed still
- * verifies.
+ * Members that the entry does not contain are not verified: metadata, later events of the record, and members of later
+ * server versions. An absent member means null. So a record that was stored before a member existed still verifies.
  *
- * Throws ProofError; `record_contradicts_proof` unless a more exact code applies.
+ * Throws ProofError. Its code is `record_contradicts_proof` unless a more exact code applies.
  */
 export function verifyRecord(text: string, proof: ProvedEntry, { sha256 }: ProofProviders): void {
   const record = parseRecord(text)
@@ -66,7 +68,8 @@ function signedRecord({ statement, item }: ProvedEntry): SignedRecord {
     throw new ProofError('record_contradicts_proof', `the proof is of ${kind}, not of a record`)
   const base = { id: name, digest: sha256, ledger }
   const { type, references = null } = predicate
-  // A later event names the agent that made the event. The record shows the agent that made the record.
+  // A later event names the agent that made the event, but the record shows the agent that made the record. So these
+  // two are not compared.
   if (type === undefined) return { members: base, payload: sha256, references: undefined }
   const members = { ...base, ...membersOfFirst(statement), type, ...shownOf(predicate), batch: null }
   return { members, payload: sha256, references: references as string | null }

@@ -2,7 +2,7 @@ import { encode, rfc8949EncodeOptions } from 'cborg'
 import type { Signer } from '../crypto.ts'
 import { EDDSA } from '../envelope/cose-labels.ts'
 
-/* Encodes keys of receipts as COSE Keys (RFC 9052 §7). They are always Ed25519. */
+/* Encodes keys of receipts as COSE Keys (RFC 9052 §7). Keys of receipts are always Ed25519. */
 
 type ReceiptKey = Pick<Signer, 'kid' | 'key'>
 

@@ -9,7 +9,7 @@ export const INCLUSION = -1
 export const CONSISTENCY = -2
 
 // Our own labels. RFC 9052 reserves labels below -65536 for private use.
-/** In the protected header: number of leaves under the signed root. */
+/** Label in the protected header: number of leaves under the signed root. */
 export const SIZE = -65_537
-/** In the unprotected header: one record of the batch that the receipt's entry notarizes. */
+/** Label in the unprotected header: one record of the batch that the receipt's entry notarizes. */
 export const ITEM = -65_538

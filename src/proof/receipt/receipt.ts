@@ -25,15 +25,15 @@ import { CONSISTENCY, INCLUSION, ITEM, RECEIPTS, RFC9162_SHA256, SIZE, VDP, VDS 
 
 /*
  * COSE Receipts (RFC 9942) as docs/formats/receipts.md describes them. Each receipt has one proof, in deterministic
- * CBOR. Receipts are small and rare compared with envelopes, so cborg encodes them.
+ * CBOR. The library cborg encodes receipts. It is fast enough, because receipts are small and rare.
  */
 
-/** RFC 9162 path from leaf `index` of a tree of `size` leaves to its root. */
+/** Path of RFC 9162 from leaf `index` of a tree of `size` leaves to its root. */
 export type LeafPath = { readonly size: number; readonly index: number; readonly path: readonly Uint8Array[] }
-/** RFC 9162 path that joins the roots of two trees, of `from` and of `to` leaves. */
+/** Path of RFC 9162 that joins the root of a tree of `from` leaves and the root of a tree of `to` leaves. */
 export type JoiningPath = { readonly from: number; readonly to: number; readonly path: readonly Uint8Array[] }
 
-/** One record of a batch. `item`: the bytes that were hashed. `at`: position of the record in the batch's own tree. */
+/** One record of a batch. `item`: the bytes that were hashed. `at`: path of the record in the batch's own tree. */
 export type ReceiptItem = { readonly item: Uint8Array; readonly at: LeafPath }
 
 type Signed = { readonly protectedBytes: Uint8Array; readonly signature: Uint8Array }
@@ -66,8 +66,8 @@ export function encodeConsistencyReceipt({
 }
 
 /**
- * Returns the envelope with its receipt in the unprotected header (RFC 9942 §2). To verify this file, nothing but the
- * keys is needed.
+ * Returns the envelope with its receipt in the unprotected header (RFC 9942 §2). Apart from the keys, a verifier of
+ * this file needs no other data.
  */
 export function attachReceipt(envelope: Uint8Array, receipt: Uint8Array): Uint8Array {
   const { protectedBytes, payload, signature } = parseSign1(envelope, 'deterministic')
@@ -77,7 +77,7 @@ export function attachReceipt(envelope: Uint8Array, receipt: Uint8Array): Uint8A
 
 /**
  * Splits a file that attachReceipt made into envelope and receipt. Throws `receipt_syntax`, `cbor_malformed`,
- * `cbor_not_deterministic`, `cose_structure`, `envelope_too_large`.
+ * `cbor_not_deterministic`, `cose_structure` or `envelope_too_large`.
  */
 export function detachReceipt(file: Uint8Array): {
   readonly envelope: Uint8Array
@@ -88,24 +88,25 @@ export function detachReceipt(file: Uint8Array): {
   const { protectedBytes, unprotected, signature } = parts
   const payload = attachedPayload(parts)
   const receipt = onlyBytes(onlyMember(unprotected, RECEIPTS, 'the statement'), 'receipts')
-  // The envelope has one deterministic encoding, so encoding its parts again gives exactly the signed and hashed
-  // bytes.
+  // An envelope has only one deterministic encoding. So encoding its parts again gives exactly the bytes that were
+  // signed and hashed.
   return { envelope: encodeEnvelope(protectedBytes, payload, signature), receipt }
 }
 
-/** Parses a receipt without verifying it. Throws as detachReceipt and parseReceiptHeader do. */
+/** Parses an inclusion receipt without verifying it. Throws the same codes as detachReceipt and parseReceiptHeader. */
 export function parseInclusionReceipt(bytes: Uint8Array): InclusionReceipt {
   const { unprotected, ...signed } = parseReceipt(bytes)
   const rest = new Map([...unprotected].filter(([label]) => label !== ITEM))
   return {
     ...signed,
     inclusion: parseLeafPath(proofOf(rest, INCLUSION)),
-    // `has`, because a malformed item may be CBOR's `undefined`. It must be refused, not taken for an absent item.
+    // Tests with `has`, because a malformed item may be CBOR's `undefined`. Such an item must be refused. It must not
+    // count as absent.
     item: unprotected.has(ITEM) ? parseItem(unprotected.get(ITEM)) : null,
   }
 }
 
-/** Parses a receipt without verifying it. Throws as detachReceipt and parseReceiptHeader do. */
+/** Parses a consistency receipt without verifying it. Throws the same codes as detachReceipt and parseReceiptHeader. */
 export function parseConsistencyReceipt(bytes: Uint8Array): ConsistencyReceipt {
   const { unprotected, ...signed } = parseReceipt(bytes)
   const [from, to, path] = parseProof(proofOf(unprotected, CONSISTENCY), CONSISTENCY_PATH_MAX)
@@ -113,8 +114,9 @@ export function parseConsistencyReceipt(bytes: Uint8Array): ConsistencyReceipt {
 }
 
 /**
- * Parses the protected header. Throws `cbor_malformed`, `cbor_not_deterministic`; then, in this order, `cose_crit`,
- * `receipt_syntax` if the labels are wrong, `cose_algorithm`, `receipt_syntax` if another value is wrong.
+ * Parses the protected header. Throws the first of these codes that applies: `cbor_malformed`,
+ * `cbor_not_deterministic`, `cose_crit`, `receipt_syntax` if the labels are wrong, `cose_algorithm`, `receipt_syntax`
+ * if another value is wrong.
  */
 export function parseReceiptHeader(protectedBytes: Uint8Array): ReceiptHeader {
   const header = decodeCbor(protectedBytes, 'deterministic')
@@ -154,13 +156,13 @@ function encodeLeafPath({ size, index, path }: LeafPath): Uint8Array {
 function parseReceipt(bytes: Uint8Array): ParsedSigned & { readonly unprotected: CoseMap } {
   refuseLong(bytes, RECEIPT_BYTES_MAX)
   const { payload, ...parts } = parseSign1(bytes, 'deterministic')
-  // If a root were attached, a verifier might check the signature over that root instead of the root that the proof
-  // leads to.
+  // If a root were attached, a verifier might check the signature over the attached root. It must check the signature
+  // over the root to which the proof leads.
   if (payload !== null) throw structure('the payload must be detached')
   return { ...parts, header: parseReceiptHeader(parts.protectedBytes) }
 }
 
-/** Returns the single proof of this kind: a byte string in a list in a map. */
+/** Returns the only proof of this kind. It is a byte string in a list in a map. */
 function proofOf(unprotected: CoseMap, kind: number): Uint8Array {
   const proofs = onlyMember(unprotected, VDP, 'the unprotected header')
   if (!(proofs instanceof Map)) throw syntax('vdp is not a map')

@@ -9,8 +9,8 @@ import { RFC9162_SHA256, SIZE, VDS } from './labels.ts'
 
 /*
  * The second signature of a checkpoint, from which receipts are made. It is a COSE signature over the root alone (RFC
- * 9942), with the size in the protected header. One signature serves every entry of the tree, so making receipts
- * needs no key. The note stores the signature in a line of our own type, which other parsers of notes ignore (C2SP
+ * 9942), with the size in the protected header. One signature serves every entry of the tree, so making receipts needs
+ * no key. The note contains the signature in a line of our own type, which other parsers of notes ignore (C2SP
  * signed-note).
  */
 
@@ -21,10 +21,12 @@ export type TreeHead = {
   readonly root: Uint8Array
 }
 
-/** Signature type 0xff, which signed-note reserves for types without a number, followed by our own name. */
+/** Signature type of our own: 0xff, which signed-note reserves for types without a number, followed by our name. */
 const LINE_TYPE = concat([new Uint8Array([0xff]), utf8Encode('tallystick.dev/receipt/v1')])
 
-/** Encodes the protected header, which all receipts of the tree share. `kid`: kid of the note key, 32 bytes. */
+/**
+ * Encodes the protected header, which is the same in all receipts of the tree. `kid`: kid of the note key, 32 bytes.
+ */
 export function encodeTreeHeader(
   { issuer, origin, size }: Omit<TreeHead, 'root'>,
   kid: Uint8Array,
@@ -53,7 +55,7 @@ export function addTreeHead(note: string, issuer: string, noteSigner: Signer, sh
   )
 }
 
-/** Returns the signature of the note's tree head without verifying it; null: the note has none. */
+/** Returns the signature of the note's tree head without verifying it. Returns null if the note has none. */
 export function findTreeHead(note: string, noteKey: PublicKey, sha256: Sha256): Uint8Array | null {
   const { checkpoint, signatures } = parseCheckpoint(note)
   const id = lineId(sha256, checkpoint.origin, noteKey)

@@ -20,26 +20,28 @@ import {
 } from './receipt.ts'
 
 export type ReceiptTrust = {
-  /** The ledger's note verifier key. It alone proves that a receipt is from that ledger. */
+  /** Note verifier key of the ledger. Only this key proves that a receipt is from that ledger. */
   readonly noteKey: string
-  /** Envelope keys. null: the entry's own signature is not verified, and only the note key vouches for the entry. */
+  /**
+   * Finds envelope keys. null if the entry's own signature is not verified. Then only the note key vouches for the
+   * entry.
+   */
   readonly findKey: FindKey | null
 }
 
 export type VerifiedReceipt = VerifiedPosition & {
   readonly envelope: ParsedEnvelope
   readonly statement: ParsedStatement
-  /** The record of a batch that the receipt shows; null: the receipt shows the entry itself. */
+  /** Record of a batch that the receipt shows. null if the receipt shows the entry itself. */
   readonly item: BatchItem | null
 }
 
-/** Position of an envelope in a ledger. */
 export type VerifiedPosition = {
   /** Hash of the envelope, 32 bytes. */
   readonly leaf: Uint8Array
   readonly seq: number
   readonly size: number
-  /** Root of the tree of that size, 32 bytes. It is the root of the ledger's checkpoint. */
+  /** Root of the tree of `size` entries, 32 bytes. The ledger's checkpoint of this size has the same root. */
   readonly root: Uint8Array
 }
 
@@ -65,8 +67,8 @@ export function verifyReceipt(
 }
 
 /**
- * Verifies the receipt of an envelope with any content. Returns the envelope's position in the ledger of the note
- * key. Throws ProofError; `receipt_syntax` if the receipt shows a record of a batch.
+ * Verifies the receipt of an envelope with any content. Returns the envelope's position in the ledger of the note key.
+ * Throws ProofError, with the code `receipt_syntax` if the receipt shows a record of a batch.
  */
 export function verifyReceiptOf(
   envelope: Uint8Array,
@@ -80,9 +82,9 @@ export function verifyReceiptOf(
 }
 
 /**
- * Verifies the position of an envelope in the ledger of the note key. If the receipt shows a record of a batch, its
- * position in the batch is verified too. The content of the envelope is not checked: the verifier of the whole ledger
- * does that. Throws ProofError.
+ * Verifies the position of an envelope in the ledger of the note key. If the receipt shows a record of a batch, also
+ * verifies the record's position in the batch. Does not check the content of the envelope, because the verifier of the
+ * whole ledger does this. Throws ProofError.
  */
 export function verifyReceiptPosition(
   file: Uint8Array,
@@ -115,7 +117,7 @@ function readReceipt(
 
 /**
  * Verifies that the tree of `stored` is the beginning of the tree that the receipt signs. `stored`: a verified
- * checkpoint. Returns size and root of the receipt's tree. Throws ProofError.
+ * checkpoint. Returns the size and root of the receipt's tree. Throws ProofError.
  */
 export function verifyConsistencyReceipt(
   bytes: Uint8Array,
@@ -152,7 +154,10 @@ function verifyLedgerKey(header: ReceiptHeader, noteKey: string, { sha256 }: Pro
   return key
 }
 
-/** The same path can be valid in trees of several sizes, so the size must be the signed one. */
+/**
+ * Throws if `size` is not the signed size. This check is needed because the same path can be valid in trees of several
+ * sizes.
+ */
 function verifySize(size: number, header: ReceiptHeader): void {
   if (size === header.size) return
   throw new ProofError(
@@ -193,7 +198,7 @@ function verifyItem(
   const text = utf8Decode(item)
   const value: JsonValue = parseJsonText(text)
   const found = verifyBatchItem(sha256, value, at.index, at.size, at.path, statement.subjects[0].sha256)
-  // The leaf is computed from the canonical form of the item's members, so the bytes in the receipt must be exactly
+  // The leaf is computed from the canonical form of the item's members. So the bytes in the receipt must be exactly
   // that form.
   if (itemBytes(found) !== text) throw new ProofError('batch_item', 'the item is not in its canonical form')
   return found

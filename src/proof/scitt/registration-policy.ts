@@ -6,26 +6,26 @@ import { parsePublicKey } from '../keys.ts'
 import { lowS } from '../p256-low-s.ts'
 import type { SignedStatement } from './signed-statement.ts'
 
-/** Content of a `registration-policy-set` entry: the statements that the ledger registers. */
+/** Content of a `registration-policy-set` entry. It says which statements the ledger registers. */
 export type RegistrationPolicy = {
   readonly issuers: readonly {
-    /** The issuer that its statements name in claim 1. */
+    /** Name of the issuer, as its statements state it in claim 1. */
     readonly issuer: string
     readonly keys: readonly IssuerKey[]
   }[]
-  /** If it is absent, all content types are accepted. */
+  /** Accepted content types. If absent, all content types are accepted. */
   readonly contentTypes?: readonly string[]
 }
 
 /**
- * A key of an issuer. `kid`: as in the issuer's statements, lower-case hex. `spki`: DER SubjectPublicKeyInfo in
- * base64.
+ * A key of an issuer. `kid`: the issuer's name for the key in its statements, in lower-case hex. `spki`: DER
+ * SubjectPublicKeyInfo in base64.
  */
 export type IssuerKey = { readonly kid: string; readonly alg: SignatureAlgorithm; readonly spki: string }
 
 /**
- * Verifies that the policy accepts the statement and that one of the issuer's keys signed it. Throws
- * `policy_refused`, `key_unknown`, `algorithm_mismatch`, `signature_invalid`.
+ * Verifies that the policy accepts the statement, and that one of the issuer's keys signed it. Throws `policy_refused`,
+ * `key_unknown`, `algorithm_mismatch` or `signature_invalid`.
  */
 export function verifyRegistration(
   statement: SignedStatement,
@@ -45,7 +45,7 @@ export function verifyRegistration(
   verifyIssuer(statement, key, providers)
 }
 
-/** Verifies that the key made the statement's signature. Throws `algorithm_mismatch`, `signature_invalid`. */
+/** Verifies that the key made the statement's signature. Throws `algorithm_mismatch` or `signature_invalid`. */
 export function verifyIssuer(
   { alg, issuer, protectedBytes, payload, signature }: SignedStatement,
   key: Pick<IssuerKey, 'alg' | 'spki'>,
@@ -53,8 +53,8 @@ export function verifyIssuer(
 ): void {
   if (alg !== key.alg)
     throw new ProofError('algorithm_mismatch', `${alg} cannot be used with an ${key.alg} key`)
-  // Other signers may use the higher s. Both forms are valid signatures of the same statement, but give different
-  // leaves.
+  // ECDSA has two valid values of s for each signature. An issuer may use the higher s, but our verifiers accept only
+  // the lower s.
   const signed = alg === 'ES256' ? lowS(signature) : signature
   const message = toBeSigned(protectedBytes, payload)
   if (verifySignature(parsePublicKey(alg, fromBase64(key.spki)), message, signed)) return

@@ -19,14 +19,16 @@ import { ProofError } from '../error.ts'
 import { ENVELOPE_BYTES_MAX, KID_BYTES_MAX, LOCATION_BYTES_MAX, TEXT_BYTES_MAX } from '../limits.ts'
 import { isText } from '../statement/fields.ts'
 
-/* Signed Statements of other issuers (RFC 9943), which a ledger registers: docs/formats/registered-statements.md. */
+/* Signed Statements of other issuers (RFC 9943), which a ledger registers (docs/formats/registered-statements.md). */
 
 // RFC 9995 §2
 const PAYLOAD_HASH_ALG = 258
 const PREIMAGE_CONTENT = 259
 const PAYLOAD_LOCATION = 260
 
-/** RFC 9864: with the accepted keys, -9 means the same as -7, and -19 the same as -8. */
+/**
+ * Maps a COSE algorithm to ours. With the accepted keys, -9 means the same as -7, and -19 the same as -8 (RFC 9864).
+ */
 const ALGORITHMS: ReadonlyMap<unknown, SignatureAlgorithm> = new Map([
   [-7, 'ES256'],
   [-9, 'ES256'],
@@ -34,7 +36,7 @@ const ALGORITHMS: ReadonlyMap<unknown, SignatureAlgorithm> = new Map([
   [-19, 'EdDSA'],
 ])
 
-/** Length of a digest by its COSE algorithm: SHA-256, SHA-384, SHA-512 (RFC 9054). */
+/** Maps a COSE hash algorithm to the length of its digests in bytes: SHA-256, SHA-384, SHA-512 (RFC 9054). */
 const DIGEST_BYTES: ReadonlyMap<unknown, number> = new Map([
   [-16, 32],
   [-43, 48],
@@ -42,30 +44,33 @@ const DIGEST_BYTES: ReadonlyMap<unknown, number> = new Map([
 ])
 
 export type SignedStatement = {
-  /** The registered bytes: the statement with an empty unprotected header (RFC 9943 §6.3). Their hash is the leaf. */
+  /**
+   * The registered bytes: the statement with an empty unprotected header (RFC 9943 §6.3). The hash of these bytes is
+   * the leaf.
+   */
   readonly bytes: Uint8Array
   /** The protected header as received, because the issuer's signature covers these bytes. */
   readonly protectedBytes: Uint8Array
   readonly payload: Uint8Array
   readonly signature: Uint8Array
   readonly alg: SignatureAlgorithm
-  /** The issuer's own name for its key, in lower-case hex. It has 1 to 64 bytes. */
+  /** The issuer's own name for its key, 1 to 64 bytes in lower-case hex. */
   readonly kid: string
   readonly issuer: string
   readonly subject: string
   /**
-   * Media type of the payload. If the payload is a hash: media type of the hashed content. A CoAP content format is
+   * Media type of the payload. If the payload is a hash, media type of the hashed content. A CoAP content format is
    * written in decimal digits.
    */
   readonly contentType: string
 }
 
 /**
- * Parses a Signed Statement without verifying its signature. The unprotected header may have any content: it is
+ * Parses a Signed Statement without verifying its signature. The unprotected header may have any content, because it is
  * neither signed nor registered.
  *
- * Throws, in this order: `envelope_too_large`, `cbor_malformed`, `cose_structure`; for the protected header
- * `cbor_malformed`, `cose_crit`, `cose_header`, `cose_algorithm`; then `statement_is_entry`.
+ * Throws the first of these codes that applies: `envelope_too_large`, `cbor_malformed`, `cose_structure`. Then for the
+ * protected header: `cbor_malformed`, `cose_crit`, `cose_header`, `cose_algorithm`. Then `statement_is_entry`.
  */
 export function parseSignedStatement(sent: Uint8Array): SignedStatement {
   const { protectedBytes, unprotected, payload, signature } = readParts(sent)
@@ -75,15 +80,15 @@ export function parseSignedStatement(sent: Uint8Array): SignedStatement {
   const alg = ALGORITHMS.get(header.get(ALG))
   if (alg === undefined) throw new ProofError('cose_algorithm', shown(header.get(ALG)))
   refuseEntry(header)
-  // CBOR heads must have their shortest form. Otherwise the holder of a statement could compute another leaf than the
-  // ledger.
+  // The statement is encoded again, so that its CBOR heads have their shortest form. Otherwise the holder of a
+  // statement could compute another leaf than the ledger.
   const bytes = encodeEnvelope(protectedBytes, payload, signature)
   return { ...described, alg, bytes, protectedBytes, payload, signature }
 }
 
 /**
- * Parses a statement in the form in which a ledger stores it. The hash of these bytes is the leaf. Throws as
- * parseSignedStatement does, then `cose_unprotected`.
+ * Parses a statement in the form in which a ledger stores it. The hash of these bytes is the leaf. Throws the same
+ * codes as parseSignedStatement, then `cose_unprotected`.
  */
 export function parseRegisteredStatement(envelope: Uint8Array): SignedStatement {
   const statement = parseSignedStatement(envelope)
@@ -92,8 +97,8 @@ export function parseRegisteredStatement(envelope: Uint8Array): SignedStatement 
 }
 
 /**
- * Returns the statement that a ledger registers for the received bytes. The result is parsed as the ledger's
- * verifiers parse it, so that they accept every admitted statement. Throws as parseSignedStatement does.
+ * Returns the statement that a ledger registers for the received bytes. The statement is parsed as the ledger's
+ * verifiers parse it, so the verifiers accept every admitted statement. Throws the same codes as parseSignedStatement.
  */
 export function admitStatement(sent: Uint8Array): SignedStatement {
   return parseRegisteredStatement(parseSignedStatement(sent).bytes)
@@ -106,7 +111,7 @@ function readParts(bytes: Uint8Array): Sign1 & { readonly payload: Uint8Array } 
 }
 
 function readHeader(protectedBytes: Uint8Array): CoseMap {
-  // RFC 9052 §3: zero bytes mean an empty map.
+  // Zero bytes mean an empty map (RFC 9052 §3).
   const header = protectedBytes.length === 0 ? new Map() : decodeCbor(protectedBytes, 'loose')
   if (!(header instanceof Map)) throw refused('the protected header is not a map')
   if (header.has(CRIT)) throw new ProofError('cose_crit', 'no header may be critical')
@@ -114,7 +119,7 @@ function readHeader(protectedBytes: Uint8Array): CoseMap {
   return header
 }
 
-/** Throws if a label is in both headers, or `crit` is in the unprotected one (RFC 9052 §3). */
+/** Throws if a label is in both headers, or if the unprotected header has `crit` (RFC 9052 §3). */
 function refuseUnsigned(unprotected: CoseMap, header: CoseMap): void {
   refuseLabels(unprotected, 'the unprotected header')
   for (const label of unprotected.keys())
@@ -149,8 +154,8 @@ function describe(
 }
 
 /**
- * Verifies that the payload of a COSE Hash Envelope (RFC 9995) is a hash of the declared algorithm. Other payloads
- * must not have its labels.
+ * Verifies that the payload of a COSE Hash Envelope (RFC 9995) has the length of the declared hash algorithm. Any other
+ * payload must not have the labels of a hash envelope.
  */
 function verifyPayload(payload: Uint8Array, header: CoseMap): void {
   if (!header.has(PAYLOAD_HASH_ALG)) {
@@ -171,7 +176,7 @@ function isLocation(value: unknown): boolean {
 }
 
 function textOf(value: unknown, what: string): string {
-  // Some decoders turn bytes that are not UTF-8 into surrogates, others into U+FFFD.
+  // Refuses lone surrogates and U+FFFD, because decoders put one of these in place of bytes that are not UTF-8.
   if (typeof value === 'string' && isText(value) && !/[\p{Cs}\ufffd]/u.test(value)) return value
   throw refused(`${what} is not a text of 1 to ${TEXT_BYTES_MAX} bytes without control characters`)
 }
@@ -183,9 +188,9 @@ function contentOf(value: unknown): string {
 }
 
 /**
- * Throws if a statement has the form of an entry's envelope: the same labels, claims and content type, and a kid of
- * the same length. Otherwise the issuer could imitate an entry, and a reader that checks only the receipt's signature
- * would trust the imitation. The order of labels and other values are ignored, because such a reader may use another
+ * Throws if a statement has the form of an entry's envelope: the same labels, claims and content type, and a kid of the
+ * same length. Otherwise the issuer could imitate an entry, and a reader that checks only the receipt's signature would
+ * trust the imitation. The order of labels and all other values do not matter, because such a reader may use another
  * COSE library.
  */
 function refuseEntry(header: CoseMap): void {

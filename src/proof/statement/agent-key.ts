@@ -1,12 +1,12 @@
 import { utf8Encode } from '../bytes.ts'
 import type { SignatureAlgorithm } from '../crypto.ts'
 
-/** An agent's key, as the entry that registers it states. Ids are TypeIDs, `kid` is lower-case hex. */
+/** An agent's key, as the entry that registers the key states it. Ids are TypeIDs. `kid` is in lower-case hex. */
 export type NewAgentKey = {
   readonly ledger: string
   readonly agent: string
   readonly kid: string
-  /** True: after the registration, the agent must sign every entry of its own. This cannot be undone. */
+  /** True if the agent must sign every entry of its own after the registration. This cannot be undone. */
   readonly required: boolean
 }
 

@@ -11,8 +11,8 @@ import { ITEM_FIELDS } from './predicates.ts'
 import { ITEM_NAMES, type SignedMembers } from './record-members.ts'
 
 /**
- * Signed members of a record in a batch. `digest`: digest of its payload. `references`: digest of its references.
- * Both are in hex.
+ * Signed members of a record in a batch. `digest`: digest of its payload. `references`: digest of its references. Both
+ * digests are in hex.
  */
 export type BatchItem = SignedMembers & {
   readonly record: string
@@ -21,8 +21,8 @@ export type BatchItem = SignedMembers & {
 }
 
 /**
- * Returns the item's JCS, with members in the order of their names. Every value is quoted, so that no value can
- * imitate a member. The text is concatenated by hand, because one request makes up to 2,000 items.
+ * Returns the item's JCS, with members in the order of their names. Every value is quoted, so that no value can imitate
+ * a member. The text is concatenated by hand for speed, because one request makes up to 2,000 items.
  */
 export function itemBytes(item: BatchItem): string {
   let text = `{"digest":${quote(item.digest)}`
@@ -33,12 +33,12 @@ export function itemBytes(item: BatchItem): string {
   return `${text}}`
 }
 
-/** The text `,"name":` of each member after the first one, `digest`. */
+/** Maps each member after `digest`, which is the first member, to the text `,"name":`. */
 const PREFIXES = ITEM_NAMES.slice(1).map((name) => [name, `,"${name}":`] as const)
 
 /**
- * Buffer for an item's bytes. A well-formed item has at most 600 bytes. With the buffer a leaf takes 0.65 µs, with a
- * new array for each item 1.1 µs.
+ * Buffer for an item's bytes. A well-formed item has at most 600 bytes. With this buffer a leaf takes 0.65 µs. With a
+ * new array for each item it takes 1.1 µs.
  */
 const scratch = new Uint8Array(2_048)
 const encoder = new TextEncoder()
@@ -55,7 +55,7 @@ export function batchRoot(sha256: Sha256, leaves: readonly Uint8Array[]): Uint8A
   return merkleRoot(sha256, leaves)
 }
 
-/** Returns the item if all of its members are known and well-formed. Otherwise throws `batch_item`. */
+/** Parses an item. Throws `batch_item` if a member is unknown, missing or malformed. */
 export function parseBatchItem(value: JsonValue): BatchItem {
   refuseFields(value, ITEM_FIELDS, 'batch_item')
   return value as BatchItem
@@ -68,7 +68,7 @@ export function parseBatchItem(value: JsonValue): BatchItem {
 export function verifyItemIds(items: readonly BatchItem[]): void {
   const first = items[0]!.record
   verifyItemId(first, 0)
-  // The ids are compared as text, because making an id takes 60 ns and parsing one takes 140 ns.
+  // Compares the ids as text, because making an id takes 60 ns and parsing an id takes 140 ns.
   for (const [i, id] of formatRecordIds(parseId('rec', first), items.length).entries()) {
     if (items[i]!.record === id) continue
     throw new ProofError(
@@ -90,7 +90,7 @@ function verifyItemId(record: string, index: number): void {
 
 /**
  * Verifies the proof of one record. `count` and `root` (hex) MUST be the values that the batch's entry signs. `item`:
- * what was shown for the record. Throws `batch_item`, `merkle_range` or `merkle_path`.
+ * the item that was shown for the record. Throws `batch_item`, `merkle_range` or `merkle_path`.
  */
 export function verifyBatchItem(
   sha256: Sha256,

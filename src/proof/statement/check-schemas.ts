@@ -1,7 +1,7 @@
 import type { JsonValue } from '../json/json-value.ts'
 
 /*
- * JSON Schema (2020-12) of checks, for readers without our code. A schema accepts everything that its check accepts.
+ * JSON Schema (2020-12) of a check, for readers without our code. A schema accepts everything that its check accepts.
  * If JSON Schema cannot express a rule of the check, the schema accepts more, and its description states the rule.
  */
 
@@ -15,7 +15,6 @@ export function withSchema(schema: () => JsonSchema, check: Check): Check {
   return check
 }
 
-/** Returns the schema of a check. Throws if the check has no schema. */
 export function schemaOf(check: Check): JsonSchema {
   const schema = SCHEMAS.get(check)
   if (!schema) throw new Error(`the check ${check.name} has no schema`)

@@ -7,8 +7,7 @@ const DOMAIN = utf8Encode('tallystick-completion-v1')
 
 /**
  * Returns the id of a completion that an agent signs itself. The id is derived from the completed record. So an agent
- * cannot choose the id of another completion, and no lookup is needed. `version`: version of the record after the
- * step.
+ * cannot choose the id of another completion, and no lookup is needed. `version`: the record's version after the step.
  */
 export function completionIdOf(sha256: Sha256, recordId: Uuid, version: number): Uuid {
   const count = new Uint8Array(4)

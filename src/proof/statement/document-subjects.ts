@@ -19,7 +19,7 @@ export function formatDocumentSubject(document: DocumentKind, id: Uuid): string 
   return formatId(prefix, id) + suffix
 }
 
-/** Returns kind and id for a name that formatDocumentSubject made; null for any other name. */
+/** Returns the kind and id for a name that formatDocumentSubject made. Returns null for any other name. */
 export function parseDocumentSubject(
   name: string,
 ): { readonly document: DocumentKind; readonly id: Uuid } | null {

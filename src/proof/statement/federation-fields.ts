@@ -5,11 +5,11 @@ import { type Check, schemaOf, withSchema } from './check-schemas.ts'
 import { idOf, integer, isEnvelopeKey, isHash, isString, listOf, nullOr, objectOf, oneOf } from './fields.ts'
 import { parseRemoteAgent } from './remote-agents.ts'
 
-/* Formats of members in which ledgers refer to each other (docs/formats/federation.md). */
+/* Formats of members by which ledgers refer to each other (docs/formats/federation.md). */
 
 const ID = '[0-7][0-9a-hjkmnp-tv-z]{25}'
 
-/** An agent of another ledger, `led_…/agt_…`. */
+/** Accepts the name of an agent of another ledger, `led_…/agt_…`. */
 export const isRemoteAgent = withSchema(
   () => ({ type: 'string', pattern: `^led_${ID}/agt_${ID}$` }),
   (value) => typeof value === 'string' && parseRemoteAgent(value) !== null,
@@ -22,7 +22,7 @@ export function eitherOf(one: Check, other: Check): Check {
   )
 }
 
-/** Checks only the form of a URL. Each deployment decides itself which addresses it calls. */
+/** Accepts a URL by its form only. Each deployment decides for itself which addresses it calls. */
 const isUrl = withSchema(
   () => ({ type: 'string', pattern: HTTP_URL.source, maxLength: URL_BYTES_MAX }),
   (value) => typeof value === 'string' && isHttpUrl(value),
@@ -47,8 +47,8 @@ function isOriginOf({ origin, ledger }: JsonObject): boolean {
 }
 
 /**
- * Returns a check of the member that describes a received entry of one of these kinds. parseStatement verifies that
- * its members agree with each other.
+ * Returns a check of the member that describes a received entry. `kinds`: kinds that this entry may have.
+ * parseStatement verifies that the members of the description agree with each other.
  */
 export function receivedOfKinds(kinds: readonly string[]): Check {
   return objectOf({

@@ -4,36 +4,37 @@ import { contradiction } from './kinds/contradiction.ts'
 import { ENTRY_KINDS, type EntryKind, type Subject } from './kinds.ts'
 
 /*
- * Checks of statements about a peer, whose members must agree with each other (docs/formats/federation.md). The
- * formats of the members were checked before.
+ * Checks of statements about a peer (docs/formats/federation.md). The members of such a statement must agree with each
+ * other. The formats of the members were checked before.
  */
 
-/** The received entry, as the entry that receives it describes it. */
+/** A received entry, as described in the predicate of the entry that receives it. */
 export type Received = {
   readonly ledger: string
   readonly seq: number
-  /** Lower-case hex. */
+  /** Leaf hash in lower-case hex. */
   readonly leaf: string
   readonly kind: EntryKind
   readonly record: string | null
-  /** Version of the record after the event. */
+  /** Version of the record after the received entry. null if that entry is not a step of a record. */
   readonly version: number | null
 }
 
 export type TakenOffer = Pick<Received, 'ledger' | 'seq' | 'leaf'> & { readonly peer: string }
 
-/** Returns what the entry names as received; null: its kind receives nothing. */
+/** Returns the description of the received entry. Returns null if the predicate has none. */
 export function receivedOf(predicate: JsonObject): Received | null {
   return (predicate['received'] ?? null) as Received | null
 }
 
-/** Returns the offer that the step takes; null: it takes none. */
+/** Returns the offer that the step takes. Returns null if the step takes no offer. */
 export function takenOfferOf(predicate: JsonObject): TakenOffer | null {
   return (predicate['offer'] ?? null) as TakenOffer | null
 }
 
 /**
- * Verifies the members of an entry that name the received entry. Throws `statement_subject` or `statement_predicate`.
+ * Verifies that the members about the received entry agree with each other. Throws `statement_subject` or
+ * `statement_predicate`.
  */
 export function refuseReceived(kind: EntryKind, about: Subject, predicate: JsonObject): void {
   const received = receivedOf(predicate)

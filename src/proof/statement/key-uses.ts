@@ -4,35 +4,37 @@ import { AGENT_KEYS_MAX, ISSUER_KEYS_MAX } from '../limits.ts'
 
 type KeyUse = {
   /**
-   * How a key is named: `thumbprint` (RFC 9679), `note` (c2sp.org/signed-note), or `issuer`, the issuer's own choice.
+   * Form of a key's name: `thumbprint` (RFC 9679), `note` (c2sp.org/signed-note), or `issuer` if the issuer chooses the
+   * name.
    */
   readonly kid: 'thumbprint' | 'note' | 'issuer'
   readonly algorithms: readonly SignatureAlgorithm[]
   readonly holder: string
-  /** How a holder's first key is introduced. */
+  /** The entry, person or definition that introduces a holder's first key. */
   readonly first: string
   /**
-   * How a current key of the holder endorses a further one.
+   * How a current key of the holder endorses a further key.
    *
-   * - `signs the entry`: it signs the entry that introduces the further key.
-   * - `signs a text`: it signs a text of its own.
-   * - null: keys endorse no other keys. The introducing entry replaces all earlier keys, or no entry introduces keys.
+   * - `signs the entry`: the current key signs the entry that introduces the further key.
+   * - `signs a text`: the current key signs a separate text.
+   * - null: keys do not endorse other keys. Either the introducing entry replaces all earlier keys, or no entry
+   *   introduces keys.
    */
   readonly further: 'signs the entry' | 'signs a text' | null
-  /** How many keys of one holder may be current at a time. If only one may, a further key ends the key before it. */
+  /** Maximum number of current keys of one holder. If it is 1, a further key ends the previous key. */
   readonly currentMax: number
   /**
-   * `twice`: error code for a kid that was introduced before. `unendorsed`: error code for a key without endorsement.
-   * If they are absent, the chain does not track keys of this use.
+   * Error code for a kid that was introduced before. `unendorsed`: error code for a key without endorsement. Both are
+   * absent if the chain does not track keys of this use.
    */
   readonly twice?: ProofErrorCode
   readonly unendorsed?: ProofErrorCode
 }
 
 /**
- * Uses of keys. A key signs entries after the entry that introduces the key, up to the entry that ends it. A holder's
- * first key may be introduced by anyone who may make such an entry. Each further key is endorsed by a current key of
- * the same holder (ledger/key-ring.ts).
+ * Uses of keys. A key signs the entries after the entry that introduces the key, up to the entry that ends the key.
+ * Anyone who may make the introducing entry may introduce a holder's first key. A current key of the same holder must
+ * endorse each further key (ledger/key-ring.ts).
  */
 export const KEY_USES = {
   envelope: {

@@ -18,12 +18,12 @@ import { MACHINES, type StateOf, type StateTransition } from './machines.ts'
 import { extend } from './predicates.ts'
 
 /*
- * The table of kinds (docs/formats/statements.md), with one row for each kind of entry, from kinds/. `npm run docs`
+ * The table of kinds (docs/formats/statements.md). It has one row for each kind of entry, from kinds/. `npm run docs`
  * prints the table to docs/reference/kinds.json. The database's copy is generated from that file, and the second
- * verifier is tested against it. Lists that users see have the same order.
+ * verifier is tested against that file. Lists that users see have the order of the table.
  */
 
-/** Rows as they are written in kinds/, without derived columns. */
+/** Rows of the table as they are written in kinds/, without derived columns. */
 export const KINDS = {
   ...LEDGER_KINDS,
   ...AGENT_KINDS,
@@ -41,12 +41,11 @@ export const KINDS = {
 
 export type EntryKind = keyof typeof KINDS
 
-/** Exact type of the rows, which shows for each row which columns it has. */
 export type KindRows = typeof KINDS
 
 /** Row of a kind, including derived columns. */
 export type EntryKindRule = KindRule & {
-  /** Whether an entry makes or moves one record. Its predicate then has `record` and `version`. */
+  /** True if an entry makes one record or changes it by a step. Its predicate then has `record` and `version`. */
   readonly movesRecord: boolean
 }
 
@@ -58,8 +57,8 @@ const RECEIVING: ReadonlySet<string | undefined> = new Set(
 )
 
 /**
- * Returns the predicate's members, including those that other columns imply: `received`, and for offered steps
- * `offer`.
+ * Returns the predicate's members. They include members that other columns imply: `received`, and `offer` for steps
+ * that can be offered.
  */
 function fieldsOf(kind: string, { fields, offered }: KindRule): Fields {
   const all = RECEIVING.has(kind) ? extend(fields, { received: isReceived }) : fields
@@ -78,12 +77,12 @@ export const ENTRY_KINDS = Object.fromEntries(
 
 /**
  * Kind of an entry whose envelope is a Signed Statement of another issuer (src/proof/scitt). The kind has no row,
- * because no statement of the ledger has this kind. The `statement-registered` entry right behind it names who
- * registered it.
+ * because no statement of the ledger has this kind. The next entry, a `statement-registered`, names who registered the
+ * statement.
  */
 export const STATEMENT = 'statement'
 
-/** Returns whether agents may sign entries of this kind with their own keys (docs/formats/statements.md). */
+/** Returns true if agents may sign entries of this kind with their own keys (docs/formats/statements.md). */
 export function isSignedByAgents(kind: EntryKind): boolean {
   return ENTRY_KINDS[kind].agentSigns === true
 }
@@ -99,7 +98,6 @@ const KIND_OF_PREDICATE_TYPE: ReadonlyMap<string, EntryKind> = new Map(
   NAMES.map((kind) => [predicateTypeOf(kind), kind]),
 )
 
-/** Returns the kind of a predicate type, or null if it is unknown. */
 export function findKind(predicateType: string): EntryKind | null {
   return KIND_OF_PREDICATE_TYPE.get(predicateType) ?? null
 }
@@ -113,23 +111,22 @@ type Transition = StateTransition & {
   readonly to: RecordState
 }
 
-/** All transitions of a record. `from` null: the record's first event. */
+/** All transitions of a record. `from` is null for the record's first event. */
 export const LIFECYCLE: readonly Transition[] = MACHINES.record.ways
 
 /**
  * States of a gated record that has not ended. REJECTED counts as ended, although an overturned verdict can still
- * change it to ACCEPTED.
+ * change the state to ACCEPTED.
  */
 export const OPEN_STATES: readonly string[] = RECORD_STATES.filter((state) =>
   LIFECYCLE.some(({ from, kind }) => from === state && kind !== 'verdict-overturned'),
 )
 
-/** Kinds whose row has this column. */
 type KindsWith<Column extends keyof KindRule> = {
   [Kind in EntryKind]: KindRows[Kind] extends Readonly<Record<Column, unknown>> ? Kind : never
 }[EntryKind]
 
-/** Returns the values of a column, by kind, in the order of the table. */
+/** Maps each kind that has the column to the column's value, in the order of the table. */
 export function columnOf<Column extends keyof KindRule>(column: Column) {
   const found = NAMES.filter((kind) => ENTRY_KINDS[kind][column] !== undefined)
   return Object.fromEntries(found.map((kind) => [kind, ENTRY_KINDS[kind][column]])) as {
@@ -142,10 +139,10 @@ export function columnOf<Column extends keyof KindRule>(column: Column) {
 export type StepKind = KindsWith<'party'>
 
 /**
- * The party that takes each step.
+ * Maps each kind of step to the party that takes the step.
  *
- * - `principal`: the principal. If the gate is `auto`, the worker makes the verdict.
- * - `performer`: the performer. If none is named, the agent that activates the record becomes the performer.
+ * - `principal`: the principal. If the gate is `auto`, the worker makes the verdict instead.
+ * - `performer`: the performer. If the terms name none, the agent that activates the record becomes the performer.
  * - `other than the performer`: any agent except the performer.
  * - `worker`: the worker.
  */

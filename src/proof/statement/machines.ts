@@ -1,11 +1,11 @@
 /*
- * State machines, and the entries that cause their transitions. Verifiers refuse every step that is not listed here.
- * For records the database refuses it too: record_transitions is generated from this table.
+ * State machines, with the entries that cause their transitions. Verifiers refuse every step that is not listed here.
+ * For records, the database refuses such steps too, because record_transitions is generated from this table.
  */
 
 /**
- * One transition. `from` null: the first entry. If several transitions have the same kind and the same `from`,
- * `outcome` decides, such as the statement's `verdict`.
+ * One transition. `from` is null for the first entry. If several transitions have the same kind and the same `from`,
+ * `outcome` decides, for example the statement's `verdict`.
  */
 export type StateTransition = {
   readonly from: string | null
@@ -55,11 +55,11 @@ const PEERING = {
   ways: [
     { from: null, kind: 'peer-added', outcome: 'inviter', to: 'pending' },
     { from: null, kind: 'peer-added', outcome: 'invited', to: 'active' },
-    // The invited side's `peer-added`, received by the inviter.
+    // The inviter receives the invited side's `peer-added`.
     { from: 'pending', kind: 'peer-added', outcome: 'answer', to: 'active' },
     { from: 'active', kind: 'peer-suspended', to: 'suspended' },
     { from: 'suspended', kind: 'peer-resumed', to: 'active' },
-    // Either side may revoke the peering
+    // Either side may revoke the peering.
     { from: 'pending', kind: 'peer-revoked', to: 'revoked' },
     { from: 'active', kind: 'peer-revoked', to: 'revoked' },
     { from: 'suspended', kind: 'peer-revoked', to: 'revoked' },
@@ -71,7 +71,7 @@ export const MACHINES = { record: RECORD, peering: PEERING } as const satisfies 
 export type MachineName = keyof typeof MACHINES
 export type StateOf<Name extends MachineName> = (typeof MACHINES)[Name]['states'][number]
 
-/** Returns the state after a step, or null if the machine does not allow the step. */
+/** Returns the state after a step. Returns null if the machine does not allow the step. */
 export function stateAfter<Name extends MachineName>(
   name: Name,
   from: string | null,
@@ -83,7 +83,7 @@ export function stateAfter<Name extends MachineName>(
   return (found?.to ?? null) as StateOf<Name> | null
 }
 
-/** Returns the states from which a step of this kind and outcome is allowed. */
+/** Returns the states in which a step of this kind and outcome is allowed. */
 export function statesBefore(name: MachineName, kind: string, outcome?: string): readonly (string | null)[] {
   const ways: readonly StateTransition[] = MACHINES[name].ways
   return ways.filter((way) => way.kind === kind && way.outcome === outcome).map(({ from }) => from)

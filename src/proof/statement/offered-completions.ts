@@ -4,7 +4,7 @@ import { formatIdBytes, ID_BYTES, parseIdBytes } from '../ids.ts'
 
 /**
  * Facts from which the id of an offered completion is made. `ledger`: the guest ledger. `digest`: digest of the
- * evidence, lower-case hex.
+ * evidence in lower-case hex.
  */
 export type OfferedCompletionFacts = {
   readonly ledger: string
@@ -21,9 +21,9 @@ const [VERSION_BYTE, VARIANT_BYTE] = [6, 8]
 /**
  * Returns the id (`cmp_…`) of an offered completion (docs/formats/federation.md).
  *
- * A guest makes the id, and the chain of the home takes it over. So no ledger may have that id already; otherwise a
+ * A guest makes the id, and the chain of the home takes the id over. So no ledger may already have that id; otherwise a
  * guest could make the home's export unverifiable. Therefore the id is a UUID of version 8 (RFC 9562 §5.8), while a
- * ledger's own ids have version 7. It contains the nonce, then a hash of the facts.
+ * ledger's own ids have version 7. The id contains the nonce, then a hash of the facts.
  */
 export function offeredCompletionId(
   sha256: Sha256,
@@ -39,7 +39,7 @@ export function offeredCompletionId(
   return formatIdBytes('cmp', id)
 }
 
-/** Returns whether a completion with these facts may have this id. `id`: a `cmp_…`. */
+/** Returns true if a completion with these facts may have this id. `id`: a `cmp_…`. */
 export function isOfferedCompletionId(sha256: Sha256, facts: OfferedCompletionFacts, id: string): boolean {
   const nonce = parseIdBytes('cmp', id).subarray(0, COMPLETION_NONCE_BYTES)
   return offeredCompletionId(sha256, facts, nonce) === id

@@ -18,14 +18,14 @@ import { MACHINES } from './machines.ts'
 import { membersOf, type RecordMember } from './record-members.ts'
 
 /*
- * Members that predicates of several kinds have (docs/formats/statements.md). If a predicate has a member that its
- * kind does not list, it is refused. So a reader of an accepted statement has understood all of it.
+ * Members that predicates of several kinds have (docs/formats/statements.md). A predicate with a member that its kind
+ * does not list is refused. So a reader of an accepted statement has understood all of it.
  *
  * Members are ids, codes, times and digests only. Free text lies beside the chain, where it can be erased
  * (docs/formats/documents.md).
  */
 
-/** Checks of optional record members, by their kind of storage (record-members.ts). */
+/** Checks of optional record members. The key is the member's kind of storage (record-members.ts). */
 const CHECKS = {
   agent: idOf('agt'),
   record: idOf('rec'),
@@ -81,7 +81,7 @@ export function extend(
   }
 }
 
-/** BY_SYSTEM: members of entries that only the server makes. BY_AGENT: of entries that only agents make. */
+/** Members of entries that only the server makes. BY_AGENT: members of entries that only agents make. */
 export const BY_SYSTEM = extend(ALWAYS, { actor: oneOf('system') })
 export const BY_AGENT = extend(ALWAYS, { actor: isAgent })
 

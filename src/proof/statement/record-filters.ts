@@ -1,21 +1,21 @@
 import { type ColumnlessMember, mapSearched } from './record-members.ts'
 
 /*
- * Filters of a record search. Each filter is defined only here. The query of `GET /v1/records`, the MCP tool, the
- * options of `tallystick list` and the console's fields are generated from this table.
+ * Table of the filters of a record search. Each filter is defined only here. The query of `GET /v1/records`, the MCP
+ * tool, the options of `tallystick list` and the console's fields are generated from this table.
  * src/db/records/search-streams.ts and batch-filters.ts search the database.
  */
 
 export type RecordFilter = {
-  /** Form of the filter's values. A regular expression: texts that match it. */
+  /** Form of the filter's values. A regular expression stands for the texts that it matches. */
   readonly form: 'type' | 'state' | 'agent' | 'anyAgent' | 'record' | 'reference' | 'trace' | 'time' | RegExp
-  /** Description in the API. It is absent if the name alone is clear. */
+  /** Description in the API. Absent if the name alone is clear. */
   readonly description?: string
-  /** Option of the command line: name, placeholder of its value, help. */
+  /** Option of the command line: its name, the placeholder of its value, and its help text. */
   readonly option: readonly [name: string, value: string, help: string]
-  /** Description for models. It is absent for times, which have a common description. */
+  /** Description for models. Absent for times, which have a common description. */
   readonly mcp?: string
-  /** Label in the console. If it is absent, the console has no field for the filter. */
+  /** Label in the console. If absent, the console has no field for the filter. */
   readonly label?: string
 }
 

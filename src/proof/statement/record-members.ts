@@ -1,26 +1,27 @@
 import { formatId, parseId, type Uuid } from '../ids.ts'
 
 /*
- * Table of the optional signed members of a record. It is the only definition of these members. Statements, batch
- * items, rows, chunks, keys, filters, answers, audits, restores and request bodies are generated from this table.
- * Only the second verifier and the pages on formats list the members by hand, because those two lists are promises to
- * readers.
+ * Table of the optional signed members of a record. These members are defined only here. Statements, batch items, rows,
+ * chunks, keys, filters, answers, audits, restores and request bodies are generated from this table. Only the second
+ * verifier and the pages on formats list the members by hand, because those two lists are promises to readers.
  *
  * A new member needs no SQL and no flag. A member without `stored` is stored as signed, in `otherMembers`.
  * CONTRIBUTING.md has the steps.
  */
 
-/** TypeScript types of stored values. The name is the kind of storage. */
+/** Maps a kind of storage to the TypeScript type of stored values. */
 type Stored = { agent: Uuid; record: Uuid; time: number; trace: string }
 
 type Column = {
   /** Kind of storage, which also decides the allowed signed texts (predicates.ts). */
   readonly as: keyof Stored
-  /** Name of the value in rows. */
   readonly row: string
   /** Column of the table `records`. */
   readonly column: string
-  /** Flag that is set in a chunk if a record has the value. Values follow in the order of their flags. */
+  /**
+   * Flag of the member in a chunk. It is set if a record has the member. The chunk contains the values of the members
+   * in the order of the flags.
+   */
   readonly flag: number
   /** First letter of the member's search keys in chunks. */
   readonly key: string
@@ -28,17 +29,17 @@ type Column = {
 
 type Shared = {
   /**
-   * Statements that may have the member: every entry, every event of a record, or only a record's first event. Items
-   * of batches may have all members.
+   * Statements that may have the member: every entry, every event of a record, or only a record's first event. Items of
+   * batches may have all members.
    */
   readonly of: 'entry' | 'event' | 'record'
-  /** Whether the API's answers show the member. */
+  /** True if the API's answers show the member. */
   readonly shown: boolean
 }
 
 export type RecordMember =
   | (Shared & { readonly stored: Column })
-  /** Digest of a document beside the record. */
+  /** A member that is the digest of a document beside the record. */
   | (Shared & { readonly stored: 'document' })
   | (Shared & ColumnlessMember)
 
@@ -46,8 +47,8 @@ export type RecordMember =
 export type ColumnlessMember = {
   readonly pattern: RegExp
   /**
-   * Whether records can be searched by the member's exact value. A member with `filter` needs an index `records_by_…`
-   * in migrations/0004-records.sql, named after the member.
+   * True if records can be searched by the member's exact value. Such a member needs an index `records_by_…` in
+   * migrations/0004-records.sql, named after the member.
    */
   readonly filter: boolean
   /** Description in the API, in MCP, and in the help of command-line options. */
@@ -55,7 +56,10 @@ export type ColumnlessMember = {
   readonly stored?: never
 }
 
-/** All members, in the order of statements. The table has no functions, because the SDK's client includes it. */
+/**
+ * All optional members, in the order in which statements contain them. The table has no functions, because the SDK's
+ * client includes it.
+ */
 export const RECORD_MEMBERS = {
   onBehalfOf: {
     of: 'entry',
@@ -87,24 +91,23 @@ export const RECORD_MEMBERS = {
 type Table = typeof RECORD_MEMBERS
 export type MemberName = keyof Table
 type NamesOf<What> = { [Name in MemberName]: Table[Name] extends What ? Name : never }[MemberName]
-/** Members with a column and a flag of their own. */
+/** Names of members with a column and a flag of their own. */
 export type StoredName = NamesOf<{ stored: { row: string } }>
-/** Members without a column. */
+/** Names of members without a column. */
 export type OtherName = NamesOf<{ pattern: RegExp }>
-/** Members without a column that records can be searched by. */
+/** Names of members without a column by which records can be searched. */
 export type SearchedName = NamesOf<{ filter: true }>
 
 /** Optional members of a statement or item, as signed. */
 export type SignedMembers = { readonly [Name in MemberName]?: string }
 export type OtherMembers = { readonly [Name in OtherName]?: string }
-/** Members without a column, in a request. */
 export type OtherRequest = { readonly [Name in OtherName]?: string | undefined }
 
-/** Members in rows of records and chunks; null: the record has none. */
+/** Members in rows of records and chunks. A value is null if the record does not have the member. */
 export type MemberColumns = {
   readonly [Name in StoredName as Table[Name]['stored']['row']]: Stored[Table[Name]['stored']['as']] | null
 } & {
-  /** Members without a column; null: the record has none. */
+  /** Members without a column. null if the record has none of them. */
   readonly otherMembers: OtherMembers | null
 }
 
@@ -130,12 +133,12 @@ export function othersOf(table: Readonly<Record<string, RecordMember>>) {
   return names.sort().map((name) => [name as OtherName, table[name] as ColumnlessMember & Shared] as const)
 }
 
-/** Returns an object with the result of `of` for each member without a column. */
+/** Calls `of` for each member without a column. Returns an object with the results. */
 export function mapOthers<T>(of: (member: ColumnlessMember) => T): { readonly [Name in OtherName]: T } {
   return Object.fromEntries(OTHER_MEMBERS.map(([name, member]) => [name, of(member)])) as never
 }
 
-/** Returns an object with the result of `of` for each searchable member without a column. */
+/** Calls `of` for each searchable member without a column. Returns an object with the results. */
 export function mapSearched<T>(of: (name: SearchedName, member: ColumnlessMember) => T): {
   readonly [Name in SearchedName]: T
 } {
@@ -146,7 +149,7 @@ export function mapSearched<T>(of: (name: SearchedName, member: ColumnlessMember
 /** Members without a column that the API's answers show. */
 export const SHOWN_OTHERS = shownWhere((stored) => stored === undefined) as readonly OtherName[]
 
-/** Members whose signed texts answers repeat: all shown members except digests of documents. */
+/** Members that answers repeat as signed texts: all shown members except digests of documents. */
 export const SHOWN_TEXTS = shownWhere((stored) => stored !== 'document')
 
 function shownWhere(is: (stored: RecordMember['stored']) => boolean): readonly MemberName[] {
@@ -159,7 +162,7 @@ export const ITEM_NAMES: readonly ('digest' | 'record' | 'type' | MemberName)[] 
   ...ENTRIES.map(([name]) => name),
 ].sort()
 
-/** Conversions from signed text to stored value, and back. */
+/** Functions that convert a signed text to the stored value, and back. */
 const CODECS: {
   readonly [As in keyof Stored]: readonly [(text: string) => Stored[As], (value: Stored[As]) => string]
 } = {
@@ -180,9 +183,8 @@ export function columnsOfSigned(signed: SignedMembers): MemberColumns {
 }
 
 /**
- * Adds the signed members that are stored in columns to `to`, and returns `to`: the inverse of columnsOfSigned.
- * `references`: digest in hex; null: there is none. `agentOf` formats an agent's id. A caller may pass a faster
- * function.
+ * Adds the signed members to `to` and returns `to`. This is the inverse of columnsOfSigned. `references`: digest in
+ * hex, or null if the record has none. `agentOf`: formats an agent's id. A caller may pass a faster function.
  */
 export function addSigned<T extends object>(
   to: T,
@@ -201,7 +203,7 @@ export function addSigned<T extends object>(
   return to
 }
 
-/** Returns those members of a request or statement that have no column; null: it has none of them. */
+/** Returns those members of a request or statement that have no column. Returns null if it has none of them. */
 export function otherMembersOf(from: object): OtherMembers | null {
   let found: Record<string, string> | null = null
   for (const [name] of OTHER_MEMBERS) {
@@ -213,7 +215,7 @@ export function otherMembersOf(from: object): OtherMembers | null {
   return found
 }
 
-/** Returns the optional members that a statement or item of these scopes may have. */
+/** Returns the optional members whose `of` is one of the scopes. */
 export function membersOf(
   ...scopes: readonly Shared['of'][]
 ): readonly (readonly [MemberName, RecordMember])[] {

@@ -6,13 +6,15 @@ import type { JsonObject, JsonValue } from '../json/json-value.ts'
 import { SALT_BYTES } from '../limits.ts'
 import { documentDigest } from './document.ts'
 
-/* Checks of documents in the API's answers. A document is a member of an object that also has its salt. */
+/*
+ * Checks of documents in the API's answers. A document is a member of an object that also contains the document's salt.
+ */
 
 /**
  * Returns the salt of a shown document. A null member counts as absent. Throws:
  *
  * - `document_presence` if the document is erased
- * - `record_contradicts_proof` if only one of document and salt is shown, or if the salt is malformed
+ * - `record_contradicts_proof` if only the document or only the salt is shown, or if the salt is malformed
  */
 export function parseShownSalt(shown: JsonObject, name: string): Uint8Array {
   const { [name]: document = null, salt = null } = shown
@@ -25,7 +27,7 @@ export function parseShownSalt(shown: JsonObject, name: string): Uint8Array {
   throw new ProofError('record_contradicts_proof', `a salt has ${bytes.length} bytes`)
 }
 
-/** Verifies the digest of a shown document. `signed`: lower-case hex. Throws `document_digest`. */
+/** Verifies the digest of a shown document. `signed`: the signed digest in lower-case hex. Throws `document_digest`. */
 export function verifyShownDigest(
   sha256: Sha256,
   salt: Uint8Array,

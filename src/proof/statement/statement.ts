@@ -18,28 +18,27 @@ import {
 } from './kinds.ts'
 
 /*
- * In-toto v1 statements (docs/formats/statements.md), which are the payloads of envelopes. The signed bytes are
+ * An in-toto v1 Statement (docs/formats/statements.md), which is the payload of an envelope. The signed bytes are
  * stored unchanged. Statements are parsed only to be checked and read. They are never encoded again.
  */
 
 export type ParsedStatement = {
   readonly kind: EntryKind
-  /** Subjects in the order of the kind's rule. The entry is about the first one. */
+  /** Subjects in the order of the kind's rule. The entry is about the first subject. */
   readonly subjects: readonly [Subject, ...Subject[]]
   readonly ledger: string
   /** An agent, `system`, or the remote agent `led_…/agt_…` whose offer the step takes. */
   readonly actor: string
-  /** API key of the actor. null: the actor is `system` or a remote agent, and has no key of this ledger. */
+  /** API key of the actor. null if the actor is `system` or a remote agent, which have no key of this ledger. */
   readonly key: string | null
   readonly onBehalfOf: string | null
   readonly recordedAt: string
-  /** Milliseconds since 1970. */
   readonly recordedAtMs: number
   /** The whole predicate, checked against the kind's fields (predicates.ts). */
   readonly predicate: JsonObject
 }
 
-/** Returns the party of the event: the agent in `onBehalfOf`. If there is none, the actor. */
+/** Returns the party of the event: the agent in `onBehalfOf`, or else the actor. */
 export function partyOf({ actor, onBehalfOf }: Pick<ParsedStatement, 'actor' | 'onBehalfOf'>): string {
   return onBehalfOf ?? actor
 }
@@ -48,7 +47,7 @@ const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1'
 
 /**
  * Builds the text to sign. `predicate`: the kind's members in any order. Members that are undefined are left out.
- * Nothing is checked here: the caller must call refuseUnverifiable.
+ * Checks nothing: the caller must call refuseUnverifiable.
  */
 export function buildStatement(kind: EntryKind, subjects: readonly Subject[], predicate: object): string {
   let list = ''
@@ -117,9 +116,9 @@ function checkStatement(
 }
 
 /**
- * Checks a statement before it is signed, by the rules of parseStatement, and throws the same errors. `text`: the
- * result of buildStatement for these values. The text is parsed again only if it may contain JSON that verifiers
- * refuse. That is possible with lone surrogates, and with objects that a client sent.
+ * Checks a statement before it is signed. Applies the same rules and throws the same errors as parseStatement. `text`:
+ * the result of buildStatement for these values. The text is parsed again only if it may contain JSON that verifiers
+ * refuse. This is possible if a value has a lone surrogate, or is an object that a client sent.
  */
 export function refuseUnverifiable(
   text: string,
@@ -170,7 +169,7 @@ function isSubjectName(rule: SubjectRule, name: string, subjects: readonly Subje
   return isId(rule === 'cmp?' ? 'cmp' : rule, name)
 }
 
-/** Returns whether a name is `<led_…>/<seq>`, with the seq as JSON writes it. */
+/** Returns true if a name is `<led_…>/<seq>`, with the seq written like an integer in JSON. */
 function isEntryName(name: string): boolean {
   const slash = name.indexOf('/')
   const digits = name.slice(slash + 1)
@@ -179,8 +178,8 @@ function isEntryName(name: string): boolean {
 }
 
 /**
- * Throws if an agent of this ledger has no key, or if another actor has one. A member with the value undefined counts
- * as absent, as in refuseFields.
+ * Throws if the actor is an agent of this ledger and the API key is missing. Any other actor must have neither an API
+ * key nor `onBehalfOf`. A member with the value undefined counts as absent, as in refuseFields.
  */
 function refuseActorWithoutKey(predicate: JsonObject): void {
   const actor = predicate['actor'] as string
@@ -193,7 +192,7 @@ function refuseActorWithoutKey(predicate: JsonObject): void {
   }
 }
 
-/** Member of the predicate that names the same thing as a subject of this rule. */
+/** Maps a subject's rule to the member of the predicate that names the same thing as the subject. */
 const MEMBER_OF_SUBJECT: Partial<Record<SubjectRule, string>> = {
   led: 'ledger',
   agt: 'agent',

@@ -4,17 +4,17 @@ import { parseRemoteAgent } from './remote-agents.ts'
 import type { ParsedStatement } from './statement.ts'
 import { partyOf } from './statement.ts'
 
-/** Terms of a step. They must be equal in the offer and in the step that takes the offer. */
+/** Terms of a step. The offer and the step that takes the offer must have the same terms. */
 export type OfferedTerms = {
   readonly peer: string
   readonly record: string
-  /** Digest of the payload. Like `evidence`, it is lower-case hex. */
+  /** Digest of the payload in lower-case hex. `evidence` has the same form. */
   readonly payload: string
   readonly step: string
   readonly version: number
   /** Leaf of the record's last entry before the step. */
   readonly previous: string
-  /** The agent that takes the step, without its ledger. */
+  /** Id of the agent that takes the step, without its ledger. */
   readonly party: string
   readonly completion: string | null
   readonly evidence: string | null
@@ -25,7 +25,7 @@ export function termsOfOffer(offer: ParsedStatement): OfferedTerms {
   return { ...commonTerms(offer), peer, step, party: partyOf(offer) }
 }
 
-/** Returns the terms of a step of the home that takes an offer. */
+/** Returns the terms of a step of the home ledger that takes an offer. */
 export function termsOfTaken(step: ParsedStatement): OfferedTerms {
   const { peer } = takenOfferOf(step.predicate)!
   return { ...commonTerms(step), peer, step: step.kind, party: parseRemoteAgent(step.actor)!.agent }

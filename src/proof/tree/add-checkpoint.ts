@@ -7,11 +7,11 @@ import { verifyConsistency } from './merkle.ts'
 import { decodeBase64, type Note, type NoteKey, parseNote } from './note.ts'
 
 /*
- * The request of C2SP tlog-witness, and a witness's decision about the request. The decision depends only on the
- * request and on what the witness cosigned before.
+ * The request of C2SP tlog-witness, and a witness's decision about it. The decision depends only on the request and on
+ * the trees that the witness cosigned before.
  */
 
-/** A request that was not verified yet. `path`: RFC 9162 consistency proof from `oldSize`. */
+/** A request that was not verified yet. `path`: RFC 9162 consistency proof that begins at `oldSize`. */
 export type AddCheckpoint = {
   readonly oldSize: number
   readonly path: readonly Uint8Array[]
@@ -27,7 +27,7 @@ export function formatAddCheckpoint({ oldSize, path, note }: AddCheckpoint): str
 
 const OLD = /^old (0|[1-9][0-9]{0,15})$/
 
-/** Parses a request. Throws `note_syntax`, which a witness answers with 400. */
+/** Parses a request. Throws `note_syntax`, for which a witness answers 400. */
 export function parseAddCheckpoint(body: string): AddCheckpoint {
   const end = body.indexOf('\n\n')
   const [first = '', ...hashes] = body.slice(0, Math.max(end, 0)).split('\n')
@@ -45,17 +45,20 @@ function parseHash(line: string): Uint8Array {
   return hash
 }
 
-/** A log that a witness knows: its origin, and the keys that may sign for it (type 01). */
+/** A log that a witness knows. It has an origin, and keys of type 01 that may sign for it. */
 export type KnownLog = { readonly origin: string; readonly keys: readonly NoteKey[] }
 
-/** Why a checkpoint is not cosigned, with the status that C2SP defines. `size`: the largest cosigned size. */
+/**
+ * Reason why a checkpoint is not cosigned, with the status that C2SP defines. `size`: the largest size that was
+ * cosigned.
+ */
 export type Refusal =
   | { readonly status: 400 | 403 | 404 | 422; readonly reason: string }
   | { readonly status: 409; readonly size: number }
 
 /**
- * `signed`: the tree that the log signed, also if the request is refused; null: no valid signature of the log was
- * found.
+ * Decision about a request. `signed`: the tree that the log signed, even if the request is refused. null if the log's
+ * signature was not verified.
  */
 export type Judgement =
   | { readonly refusal: null; readonly signed: SignedTree }
@@ -64,9 +67,9 @@ export type Judgement =
 type SignedTree = { readonly note: Note; readonly tree: LogTree }
 
 /**
- * Decides a request by the checks of C2SP tlog-witness, in their order, so that all witnesses give the same answer.
- * `findSeen` returns the largest cosigned tree of the log, or null. The caller MUST call `findSeen`, decide and store
- * the new tree in one atomic step for each log.
+ * Decides about a request by the checks of C2SP tlog-witness, in their order, so that all witnesses give the same
+ * answer. `findSeen` returns the largest cosigned tree of the log, or null. For each log, the caller MUST call this
+ * function and store the new tree in one atomic step.
  */
 export function judgeCheckpoint(
   body: string,
@@ -88,7 +91,8 @@ export function judgeCheckpoint(
       signed: { note, tree },
     }
   } catch (error) {
-    // Errors before the log is found are syntax errors (400). Later errors are faults of its signature (403).
+    // Errors before the log is found are syntax errors (400). Later errors mean that the log's signature is wrong
+    // (403).
     return { refusal: { status: log === null ? 400 : 403, reason: detailOf(error) }, signed: null }
   }
 }
@@ -120,7 +124,7 @@ function detailOf(error: unknown): string {
 }
 
 /**
- * Returns whether the log signed two different trees of the same size. Both signed notes together prove this to
+ * Returns true if the log signed two different trees of the same size. Both signed notes together prove this to
  * anybody.
  */
 export function isFork(seen: SeenTree | null, { size, root }: SeenTree): boolean {

@@ -5,8 +5,8 @@ const GENESIS_PREFIX = utf8Encode('tallystick-chain-v1')
 const LINK_PREFIX = 0x02
 
 /**
- * Returns chain(-1), the chain hash before the first entry. It contains the ledger's uuid (16 bytes), so that no two
- * ledgers share a chain hash.
+ * Returns chain(-1), the chain hash before the first entry. The hash covers the ledger's uuid (16 bytes), so that no
+ * two ledgers share a chain hash.
  */
 export function genesis(sha256: Sha256, ledgerUuid: Uint8Array): Uint8Array {
   return sha256(concat([GENESIS_PREFIX, ledgerUuid]))

@@ -16,16 +16,16 @@ import {
 
 /*
  * Checkpoints: C2SP tlog-checkpoint in a C2SP signed-note (docs/formats/chain-and-checkpoints.md), with one extension
- * line for the chain hash. The note key has the origin as its name.
+ * line for the chain hash. The name of the note key is the origin.
  */
 
-/** A checkpoint of any log. `root`: 32 bytes. */
+/** A checkpoint of any log. `root` has 32 bytes. */
 export type LogTree = { readonly origin: string; readonly size: number; readonly root: Uint8Array }
 
-/** A checkpoint of a ledger. `chain`: 32 bytes. */
+/** A checkpoint of a ledger. `chain` has 32 bytes. */
 export type Checkpoint = LogTree & { readonly chain: Uint8Array }
 
-/** Key that verifies a ledger's checkpoints: C2SP's vkey. */
+/** Key that verifies a ledger's checkpoints. C2SP calls its text a vkey. */
 export type VerifierKey = { readonly origin: string; readonly key: PublicKey }
 
 /** Returns the text to sign, which ends with a newline. */
@@ -42,8 +42,8 @@ export function signCheckpoint(checkpoint: Checkpoint, noteSigner: Signer, sha25
 }
 
 /**
- * Parses a note without verifying it. Throws `note_syntax` if it is not a signed note, `checkpoint_syntax` if its
- * text is not a checkpoint of a ledger.
+ * Parses a note without verifying it. Throws `note_syntax` if the text is not a signed note. Throws `checkpoint_syntax`
+ * if the note's text is not a checkpoint of a ledger.
  */
 export function parseCheckpoint(note: string): Note & { readonly checkpoint: Checkpoint } {
   const { text, signatures } = parseNote(note)
@@ -51,9 +51,9 @@ export function parseCheckpoint(note: string): Note & { readonly checkpoint: Che
 }
 
 /**
- * Verifies a note and returns its checkpoint. Signatures by other keys are ignored, because they belong to witnesses.
- * A signature with the key's own name and id must verify (C2SP signed-note). Throws as parseCheckpoint does, then
- * `checkpoint_foreign`, `note_unsigned`, `signature_invalid`.
+ * Verifies a note and returns its checkpoint. Ignores signatures by other keys, because they belong to witnesses. A
+ * signature with the key's own name and id must verify (C2SP signed-note). Throws the codes of parseCheckpoint, then
+ * `checkpoint_foreign`, `note_unsigned` or `signature_invalid`.
  */
 export function verifyCheckpoint(
   note: string,
@@ -94,7 +94,7 @@ export function verifyLogSignature(
   }
 }
 
-/** Returns `<origin>+<key id>+<base64 of 0x01 ‖ key>`. `rawPublicKey`: 32 bytes. */
+/** Returns the vkey `<origin>+<key id>+<base64 of 0x01 ‖ key>`. `rawPublicKey`: 32 bytes. */
 export function formatVerifierKey(origin: string, rawPublicKey: Uint8Array, sha256: Sha256): string {
   return formatNoteKey(origin, 'signature', rawPublicKey, sha256)
 }
@@ -107,7 +107,7 @@ export function parseVerifierKey(text: string, sha256: Sha256): VerifierKey {
 
 const SIZE = /^(0|[1-9][0-9]*)$/
 
-/** Parses the text of any C2SP checkpoint; extension lines may follow. Throws `checkpoint_syntax`. */
+/** Parses the text of any C2SP checkpoint, which may end with extension lines. Throws `checkpoint_syntax`. */
 export function parseLogTree(text: string): LogTree & { readonly extensions: readonly string[] } {
   const [origin = '', size = '', root = '', ...rest] = text.split('\n')
   const extensions = rest.slice(0, -1)

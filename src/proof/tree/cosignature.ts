@@ -13,9 +13,9 @@ import {
 } from './note.ts'
 
 /*
- * Cosignatures of witnesses: C2SP tlog-cosignature, Ed25519 (cosignature/v1). With a cosignature, a witness states
- * two facts about the time of signing. It had seen no larger tree of the log, and every tree of the log that it had
- * seen is a beginning of this tree.
+ * Cosignatures of witnesses: C2SP tlog-cosignature, Ed25519 (cosignature/v1). By a cosignature, a witness states two
+ * facts about the time of signing. First, the witness had seen no larger tree of the log. Second, every tree of the log
+ * that it had seen is a beginning of this tree.
  */
 
 /**
@@ -28,22 +28,23 @@ export type WitnessPolicy = {
 }
 
 /**
- * `witness`: name of the witness. `timeSeconds`: since 1970, from 1 to COSIGNATURE_SECONDS_MAX. It is a bigint,
- * because a number cannot represent all of these values.
+ * A cosignature of a witness. `witness`: name of the witness. `timeSeconds`: time in seconds since 1970, from 1 to
+ * COSIGNATURE_SECONDS_MAX. It is a bigint, because a number cannot represent all of these values.
  */
 export type Cosignature = { readonly witness: string; readonly timeSeconds: bigint }
 
 /**
- * Cosignatures of a note. `unknown`: number of lines by keys that belong neither to the log nor to a given witness. A
- * line does not show the type of its signature, so these lines may be something else.
+ * Counts of a note's signature lines. `cosigned`: number of given witnesses that cosigned. `unknown`: number of lines
+ * by keys that belong neither to the log nor to a given witness. A line does not show the type of its signature, so
+ * these lines need not be cosignatures.
  */
 export type CosignatureCount = { readonly cosigned: number; readonly unknown: number }
 
 const TIME_BYTES = 8
 
 /**
- * Returns the signature line, with its newline, for a note with this text. `timeSeconds`: a positive integer, since
- * 1970. `signer`: an Ed25519 key that signs nothing else.
+ * Returns the signature line, with its newline, for a note with this text. `timeSeconds`: a positive integer, in
+ * seconds since 1970. `signer`: an Ed25519 key that signs nothing else.
  */
 export function cosign(
   text: string,
@@ -85,13 +86,13 @@ export function verifyCosignatures(
   )
 }
 
-/** Returns the time in a cosignature. If the signature has another length, returns 0n, which is an invalid time. */
+/** Returns the time in a cosignature. If the signature has a wrong length, returns 0n, which is an invalid time. */
 function timeOf(signature: Uint8Array): bigint {
   if (signature.length !== TIME_BYTES + SIGNATURE_BYTES) return 0n
   return new DataView(signature.buffer, signature.byteOffset).getBigUint64(0)
 }
 
-/** Counts the witnesses that cosigned. Each witness counts once. Throws as verifyCosignatures does. */
+/** Counts the witnesses that cosigned. Each witness counts once. Throws the same code as verifyCosignatures. */
 export function countCosignatures(
   note: Note,
   { witnesses }: WitnessPolicy,
@@ -108,7 +109,7 @@ export function countCosignatures(
 }
 
 /**
- * Parses witnesses. `vkeys`: verifier keys of type 04. `min`: default is their number. Throws:
+ * Parses witnesses. `vkeys`: verifier keys of type 04. `min`: the default is the number of witnesses. Throws:
  *
  * - `verifier_key` for a malformed key, and for a duplicate key or name, because the same witness would count twice
  * - `witnesses_too_few` if `min` is not between 1 and the number of witnesses

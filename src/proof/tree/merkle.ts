@@ -10,7 +10,7 @@ import { ProofError } from '../error.ts'
 const LEAF_PREFIX = 0x00
 const NODE_PREFIX = 0x01
 
-/** Size of a buffer that any envelope fits into. A larger input gets its own buffer. */
+/** Size in bytes of the buffer for hashed bytes. Any envelope fits into it. A larger input gets a buffer of its own. */
 const LEAF_SCRATCH_BYTES = 1 + 32_768
 const leafScratch = new Uint8Array(LEAF_SCRATCH_BYTES)
 leafScratch[0] = LEAF_PREFIX
@@ -37,7 +37,7 @@ export function nodeHash(sha256: Sha256, left: Uint8Array, right: Uint8Array): U
   return sha256(nodeScratch)
 }
 
-/** Returns the root over leaf hashes. The root of zero leaves is H(""). */
+/** Returns the root over leaf hashes. For zero leaves the root is H(""). */
 export function merkleRoot(sha256: Sha256, leaves: readonly Uint8Array[]): Uint8Array {
   let level = leaves
   while (level.length > 1) level = parents(sha256, level)
@@ -58,8 +58,8 @@ export function inclusionPath(sha256: Sha256, leaves: readonly Uint8Array[], ind
 }
 
 /**
- * Returns the next level of the tree. If the last node has no sibling, it moves up unhashed. This gives the same tree
- * as RFC 9162's split at a power of two.
+ * Returns the next level of the tree. If the last node has no sibling, it moves up unhashed. The result is the same
+ * tree that RFC 9162 defines by splits at powers of two.
  */
 function parents(sha256: Sha256, level: readonly Uint8Array[]): Uint8Array[] {
   const above: Uint8Array[] = []
@@ -88,8 +88,8 @@ export function verifyInclusion(
 }
 
 /**
- * Returns the root that the path leads to. The caller MUST compare this root with a trusted one, or verify a
- * signature over it. Throws as verifyInclusion does.
+ * Returns the root to which the path leads. The caller MUST compare this root with a trusted root, or verify a
+ * signature over it. Throws the same codes as verifyInclusion.
  */
 export function inclusionRoot(
   sha256: Sha256,
@@ -120,7 +120,7 @@ export function inclusionRoot(
 
 /**
  * Verifies that the tree of `root2` begins with the leaves of the tree of `root1` (RFC 9162 §2.1.4.2). Throws
- * `merkle_range` unless 1 ≤ size1 ≤ size2. Throws `merkle_path` if the path does not join the two roots.
+ * `merkle_range` if `size1` is 0 or larger than `size2`. Throws `merkle_path` if the path does not join the two roots.
  *
  * Sizes and roots MUST come from signed values, because anybody can make a tree that begins with any leaves.
  */
@@ -138,8 +138,8 @@ export function verifyConsistency(
 
 /**
  * Returns the root of a tree of `size2` leaves that begins with the leaves of `root1`. The caller MUST compare the
- * returned root with a trusted one, or verify a signature over it. Throws as verifyConsistency does, also if the path
- * does not lead to `root1`.
+ * returned root with a trusted root, or verify a signature over it. Throws the same codes as verifyConsistency, also if
+ * the path does not lead to `root1`.
  */
 export function consistencyRoot(
   sha256: Sha256,
@@ -155,7 +155,7 @@ export function consistencyRoot(
   let at = size1 - 1
   let last = size2 - 1
   for (; at % 2 === 1; at = Math.floor(at / 2)) last = Math.floor(last / 2)
-  // In two cases the path does not contain the smaller root: the smaller tree is one perfect subtree (at === 0), or
+  // The path does not contain the smaller root in two cases: the smaller tree is one perfect subtree (at === 0), or
   // both trees are equal.
   const isRootKnown = at === 0 || size1 === size2
   const start = isRootKnown ? root1 : path[0]
@@ -185,8 +185,8 @@ function refuseOutside(index: number, size: number): void {
 }
 
 /**
- * Stored hashes have the layout of C2SP tlog-tiles: 256 in a tile. There is one level of tiles for every 8 levels of
- * the tree.
+ * Number of hashes in a tile. Stored hashes have the layout of C2SP tlog-tiles. There is one level of tiles for every 8
+ * levels of the tree.
  */
 export const TILE_HASHES = 256
 export const TILE_LEVEL_BITS = 8
@@ -199,8 +199,8 @@ export function emptyFrontier(): Frontier {
 }
 
 /**
- * Adds a leaf hash to the frontier in place. `onNode` is called for every perfect subtree of level ≥ 1 that the leaf
- * completes, lowest first. `index` is the subtree's position among the subtrees of its level.
+ * Adds a leaf hash to the frontier in place. Calls `onNode` for every perfect subtree of level ≥ 1 that the leaf
+ * completes, lowest level first. `index` is the subtree's position among the subtrees of its level.
  */
 export function extendFrontier(
   sha256: Sha256,
@@ -220,8 +220,8 @@ export function extendFrontier(
 }
 
 /**
- * Returns the same root as merkleRoot of the same leaves. Throws `merkle_range` if the number of hashes does not fit
- * the size.
+ * Returns the root that merkleRoot returns for the same leaves. Throws `merkle_range` if the number of hashes does not
+ * fit the size.
  */
 export function frontierRoot(sha256: Sha256, frontier: Frontier): Uint8Array {
   const { size, hashes } = frontier

@@ -6,8 +6,8 @@ import { NOTE_BYTES_MAX, NOTE_SIGNATURES_MAX } from '../limits.ts'
 import { isKeyName } from '../names.ts'
 
 /*
- * C2SP signed-note: a text, a blank line, and signature lines. Also the keys that verify these lines, in C2SP's form
- * (vkey).
+ * A note of C2SP signed-note: a text, a blank line, and signature lines. This file also parses and formats the keys
+ * that verify these lines, in C2SP's form (vkey).
  */
 
 export type Note = {
@@ -16,21 +16,24 @@ export type Note = {
   readonly signatures: readonly NoteSignature[]
 }
 
-/** `keyId`: the first 4 bytes of the key's hash. */
+/** A signature line. `keyId`: the first 4 bytes of the key's hash. */
 export type NoteSignature = {
   readonly name: string
   readonly keyId: Uint8Array
   readonly signature: Uint8Array
 }
 
-/** A key of a note's signer, always Ed25519. */
+/** Key of a note's signer, always Ed25519. */
 export type NoteKey = { readonly name: string; readonly keyId: Uint8Array; readonly key: PublicKey }
 
-/** Supported signature types of signed-note: Ed25519 over the text, and Ed25519 over a time and the text. */
+/**
+ * Supported signature types of signed-note. Type 01 is Ed25519 over the text. Type 04 is Ed25519 over a time and the
+ * text.
+ */
 export const NOTE_TYPES = { signature: 0x01, cosignature: 0x04 } as const
 type NoteType = keyof typeof NOTE_TYPES
 
-/** All types that C2SP signed-note assigns, with their names. */
+/** Names of all signature types that C2SP signed-note assigns. */
 const TYPE_NAMES: ReadonlyMap<number, string> = new Map([
   [0x01, 'Ed25519'],
   [0x02, 'ECDSA'],
@@ -45,7 +48,7 @@ const KEY_ID_BYTES = 4
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const CONTROL = /[\u0000-\u0009\u000b-\u001f]/
 
-/** Parses a note. Its last blank line separates text and signatures. Throws `note_syntax`. */
+/** Parses a note. The last blank line separates the text from the signatures. Throws `note_syntax`. */
 export function parseNote(note: string): Note {
   if (isLonger(note, NOTE_BYTES_MAX)) throw new ProofError('note_syntax', `more than ${NOTE_BYTES_MAX} bytes`)
   if (CONTROL.test(note) || !note.isWellFormed())
@@ -88,14 +91,14 @@ export function signatureLine(name: string, keyId: Uint8Array, signature: Uint8A
 }
 
 /**
- * Returns the signatures with the key's name and id. The caller MUST verify each of them and ignore all other
+ * Returns the signatures with the key's name and id. The caller MUST verify each of them, and ignore all other
  * signatures.
  */
 export function signaturesOf(signatures: readonly NoteSignature[], { name, keyId }: Omit<NoteKey, 'key'>) {
   return signatures.filter((each) => each.name === name && equalBytes(each.keyId, keyId))
 }
 
-/** Returns the first 4 bytes of SHA-256(name ‖ 0x0A ‖ signature type ‖ key). `typedKey`: type and key. */
+/** Returns the first 4 bytes of SHA-256(name ‖ 0x0A ‖ signature type ‖ key). `typedKey`: signature type ‖ key. */
 export function keyIdOf(sha256: Sha256, name: string, typedKey: Uint8Array): Uint8Array {
   return sha256(concat([utf8Encode(`${name}\n`), typedKey])).subarray(0, KEY_ID_BYTES)
 }
@@ -104,7 +107,7 @@ export function makeNoteKey(name: string, type: NoteType, key: PublicKey, sha256
   return { name, keyId: keyIdOf(sha256, name, typed(type, key.raw)), key }
 }
 
-/** Returns `<name>+<key id>+<base64 of type ‖ key>`. `rawPublicKey`: 32 bytes. */
+/** Returns the vkey `<name>+<key id>+<base64 of type ‖ key>`. `rawPublicKey`: 32 bytes. */
 export function formatNoteKey(
   name: string,
   type: NoteType,
@@ -135,8 +138,8 @@ export function parseNoteKey(text: string, type: NoteType, sha256: Sha256): Note
 }
 
 /**
- * Returns the type with its name, such as `06 (ML-DSA-44 cosignature)`. The name shows that a key of an unsupported
- * type is not a broken key.
+ * Returns the number of a type with its name, such as `06 (ML-DSA-44 cosignature)`. The name shows the reader that the
+ * key has an unsupported type and is not broken.
  */
 function typeName(type: number | undefined): string {
   if (type === undefined) return 'none'

@@ -5,26 +5,28 @@ import { frontierRoot, merkleRoot, nodeHash, TILE_HASHES, TILE_LEVEL_BITS } from
 
 /*
  * Computes proofs in large trees. Every hash of a path is the root over a range of leaves. A few stored hashes are
- * enough to compute such a root, whatever the size of the tree. This file computes the ranges, the stored hashes that
- * they need, and the roots. The caller reads the hashes.
+ * enough to compute such a root, however large the tree is. This file computes the ranges, the stored hashes that they
+ * need, and the roots. The caller reads the hashes.
  */
 
-/** Leaves from `start` (inclusive) to `end` (exclusive). */
+/** Range of leaves from `start` (inclusive) to `end` (exclusive). */
 export type LeafRange = { readonly start: number; readonly end: number }
 
-/** `count` hashes of a tile, starting at `offset` (docs/formats/proofs.md). On level 0 the hashes are leaves. */
+/**
+ * Slice of a tile: `count` hashes that start at `offset` (docs/formats/proofs.md). On level 0 the hashes are leaves.
+ */
 export type TileSlice = {
   readonly level: number
   readonly tile: number
   readonly offset: number
   readonly count: number
 }
-/** `hashes`: 32 bytes each, concatenated. */
+/** Slice of a tile with its hashes. `hashes`: hashes of 32 bytes, concatenated. */
 export type ReadSlice = TileSlice & { readonly hashes: Uint8Array }
 
 /**
- * Returns PATH of RFC 9162 §2.1.3.1: ranges whose roots prove the leaf at `index`, from the leaf up. Throws
- * `merkle_range`.
+ * Returns PATH of RFC 9162 §2.1.3.1 as ranges, from the leaf up. The roots of the ranges prove the leaf at `index`.
+ * Throws `merkle_range`.
  */
 export function inclusionRanges(index: number, size: number): LeafRange[] {
   refuseUnordered(0, index, size - 1)
@@ -43,7 +45,10 @@ export function inclusionRanges(index: number, size: number): LeafRange[] {
   return ranges.reverse()
 }
 
-/** Returns PROOF of RFC 9162 §2.1.4.1: ranges whose roots join the trees of both sizes. Throws `merkle_range`. */
+/**
+ * Returns PROOF of RFC 9162 §2.1.4.1 as ranges. The roots of the ranges join the trees of both sizes. Throws
+ * `merkle_range`.
+ */
 export function consistencyRanges(size1: number, size2: number): LeafRange[] {
   refuseUnordered(1, size1, size2)
   const ranges: LeafRange[] = []
@@ -58,18 +63,18 @@ export function consistencyRanges(size1: number, size2: number): LeafRange[] {
       start = middle
     }
   }
-  // A range that starts at 0 is the whole smaller tree. The verifier already has the root of that tree.
+  // A range that starts at 0 is the whole smaller tree, whose root the verifier already has.
   if (start > 0) ranges.push({ start, end })
   return ranges.reverse()
 }
 
-/** A perfect subtree of a tree, and the ranges whose roots lead from the subtree's root to the tree's root. */
+/** A perfect subtree of a tree. `siblings`: the ranges whose roots lead from the subtree's root to the tree's root. */
 export type SubtreePath = { readonly subtree: LeafRange; readonly siblings: readonly LeafRange[] }
 
 /**
- * Returns the perfect subtrees that consist of a tile's first `count` hashes. A full tile is one subtree, a partial
- * tile at most eight. The paths of all of them prove the whole tile. Throws `merkle_range` if the tree does not have
- * the tile.
+ * Returns the perfect subtrees that together have a tile's first `count` hashes. A full tile is one subtree, a partial
+ * tile at most eight. The paths of all these subtrees prove the whole tile. Throws `merkle_range` if the tree does not
+ * have the tile.
  */
 export function tilePaths({ level, tile, count }: Omit<TileSlice, 'offset'>, size: number): SubtreePath[] {
   const leaves = TILE_HASHES ** level
@@ -86,8 +91,8 @@ export function tilePaths({ level, tile, count }: Omit<TileSlice, 'offset'>, siz
 }
 
 /**
- * Throws `merkle_path` if the tile's hashes do not lead to `root`. `slices`: the slices that `slicesOf` returns for
- * the ranges of `paths`, with their hashes.
+ * Throws `merkle_path` if the tile's hashes do not lead to `root`. `slices`: the slices that `slicesOf` returns for the
+ * ranges of `paths`, with their hashes.
  */
 export function verifyTile(
   sha256: Sha256,
@@ -112,8 +117,8 @@ export function verifyTile(
 }
 
 /**
- * Returns the stored hashes that the roots of `ranges` need, at most one slice of each tile. The number of slices is
- * at most the number of tile levels times the number of ends of ranges.
+ * Returns the stored hashes from which the roots of `ranges` can be computed, as at most one slice of each tile. The
+ * number of slices is at most the number of tile levels times the number of ends of ranges.
  */
 export function slicesOf(ranges: readonly LeafRange[]): TileSlice[] {
   const slices = new Map<string, TileSlice>()
@@ -142,12 +147,12 @@ export function rangeRoots(
   })
 }
 
-/** A perfect subtree: 2^level leaves from index * 2^level. */
+/** A perfect subtree. It has 2^level leaves and begins at leaf index * 2^level. */
 type Subtree = { readonly level: number; readonly index: number }
 
 /**
  * Returns the perfect subtrees of a range, largest first. `start` is a multiple of the width of each subtree, because
- * RFC 9162 splits at powers of two.
+ * RFC 9162 splits trees at powers of two.
  */
 function subtreesOf({ start, end }: LeafRange): Subtree[] {
   const subtrees: Subtree[] = []
@@ -161,8 +166,8 @@ function subtreesOf({ start, end }: LeafRange): Subtree[] {
 }
 
 /**
- * Returns the stored hashes that give the subtree's root: those of the highest stored level at or below the root.
- * They all lie in one tile.
+ * Returns the stored hashes from which the subtree's root can be computed. They are on the highest stored level at or
+ * below the root, and all in one tile.
  */
 function sliceOf({ level, index }: Subtree): TileSlice {
   const count = 2 ** (level % TILE_LEVEL_BITS)
@@ -195,8 +200,8 @@ export function splitHashes(hashes: Uint8Array): Uint8Array[] {
 }
 
 /**
- * Returns the largest power of two below `size`, which must be at least 2. A loop, because Math.log2 rounds wrongly
- * from 2^48 on.
+ * Returns the largest power of two below `size`, which must be at least 2. Uses a loop, because Math.log2 rounds
+ * wrongly from 2^48 on.
  */
 function powerOfTwoBelow(size: number): number {
   let power = 1

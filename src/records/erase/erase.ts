@@ -17,7 +17,9 @@ import { erasureEntry } from './erasure-entry.ts'
 
 export type EraseDeps = AdministerDeps & { readonly readPool: pg.Pool }
 
-/** A document of a record. A record may have many reasons, so `seq` names the entry with the reason. */
+/**
+ * Document of a record that is to be erased. A record may have many reasons, so `seq` names the entry with the reason.
+ */
 export type ErasureTarget =
   | { readonly document: 'payload' }
   | { readonly document: 'evidence' | 'values'; readonly completionId: Uuid }
@@ -27,12 +29,15 @@ type EraseRequest = {
   readonly recordId: Uuid
   readonly target: ErasureTarget
   readonly code: string
-  /** Free text about the reason. It is unsigned, because it could name the person whom the erasure protects. */
+  /**
+   * Free text that says why the document is erased. It is unsigned, because it could name the person whom the erasure
+   * protects.
+   */
   readonly reason: string | null
   readonly idempotency: IdempotencyRow | null
 }
 
-/** A document in an answer. `address`: path to which a DELETE must be sent. */
+/** A document that can be erased, in the form of an answer. `address`: path to which a DELETE must be sent. */
 export type ErasableView = {
   readonly document: ErasureTarget['document']
   readonly seq: number
@@ -50,21 +55,21 @@ type Erased = {
 }
 
 /**
- * Erases a document of a record together with its salt. If it is the payload, metadata and references are erased too.
- * Returns when the signed entry is committed. After that nobody can read the document any more, and the worker
- * deletes it (src/followers/erasure). An erasure is final.
+ * Erases a document of a record together with its salt. With a payload, its metadata and references are erased too.
+ * Returns when the signed entry is committed. From then on nobody can read the document. The worker deletes it later
+ * (src/followers/erasure). An erasure is final.
  */
 export async function eraseDocument(deps: EraseDeps, caller: Caller, request: EraseRequest): Promise<Erased> {
   const { recordId, code, reason, idempotency } = request
   const erasable = await getErasable(deps, caller, request)
   const { erasedSeq } = erasable
-  // If the request has an Idempotency-Key, the database decides, because an earlier try of the same request may have
-  // erased the document.
+  // If the request has an Idempotency-Key, only the database can decide whether the request is refused: an earlier try
+  // of the same request may have erased the document.
   if (erasedSeq !== null && idempotency === null) throw await alreadyErased(deps, caller, request)
   if (erasedSeq === null) {
     refuseNeeded(erasable)
-    // The database makes the final decision. But if it refuses the entry, the whole batch, with all other entries of
-    // the ledger, is repeated in halves. So a hold is checked before.
+    // The database makes the final decision. But if the database refuses an entry, the server must commit the rest of
+    // the commit batch again, in halves. This earlier check of the holds avoids that in most cases.
     const held = await holdErrorOf(deps, caller, recordId, erasable)
     if (held) throw held
   }
@@ -84,7 +89,7 @@ export async function eraseDocument(deps: EraseDeps, caller: Caller, request: Er
   return { seq: at, erasure, replayed: done.replayed, remaining }
 }
 
-/** Returns the error that names the legal holds on the record; null: there is no hold on it. */
+/** Returns the error that names the legal holds on the record. Returns null if there are none. */
 async function holdErrorOf(
   { readPool }: EraseDeps,
   { ledgerId }: Caller,
@@ -105,8 +110,8 @@ async function holdErrorOf(
 }
 
 /**
- * Returns the error for the case that the database refused because of a hold, and the hold was lifted before it could
- * be named.
+ * Returns the error for an erasure that the database refused because of a hold, if the hold was lifted before the
+ * server could name it.
  */
 function holdLiftedError(): ApiError {
   return new ApiError(
@@ -135,7 +140,10 @@ async function getErasable(
   throw new ApiError('not_found', `the ledger has no ${nameOf(target)} of ${formatId('rec', recordId)}`)
 }
 
-/** Throws `offer_pending` or `not_home` for evidence that was offered to another ledger. */
+/**
+ * Throws `offer_pending` or `not_home` if the document is evidence that was offered to another ledger and is still
+ * needed.
+ */
 function refuseNeeded({ subjectId, seq, needed }: ErasableRow): void {
   if (needed === null) return
   const evidence = `the evidence of ${formatId('cmp', subjectId)}, offered by entry ${seq},`
@@ -157,7 +165,7 @@ function refuseNeeded({ subjectId, seq, needed }: ErasableRow): void {
 }
 
 /**
- * Returns the error for a document that was erased before. It lists the remaining documents as of now, because the
+ * Returns the error for a document that was erased before. The error lists the documents that remain now, because the
  * worker may have added compared values to a completion meanwhile.
  */
 async function alreadyErased(deps: EraseDeps, caller: Caller, request: ErasureKey): Promise<ApiError> {

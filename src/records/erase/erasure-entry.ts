@@ -4,8 +4,8 @@ import type { Uuid } from '../../proof/ids.ts'
 import { formatDocumentSubject } from '../../proof/statement/document-subjects.ts'
 
 /**
- * Makes the entry that erases a document of a record. `rule`: seq of the retention rule that requires the erasure;
- * null: an agent erases.
+ * Makes the entry that erases a document of a record. `rule`: seq of the retention rule that requires the erasure, or
+ * null if an agent erases.
  */
 export function erasureEntry(
   recordId: Uuid,

@@ -22,9 +22,12 @@ import { type SharedWith, shareDetail, sharePredicate } from './share.ts'
 import { signEvent } from './sign-step.ts'
 
 export type CreateRequest = RecordRequest & {
-  /** Performer of the record; null: the agent that activates the record becomes its performer. */
+  /**
+   * Performer of the record. null if the terms name none. Then the agent that activates the record becomes its
+   * performer.
+   */
   readonly performer: OnBehalfOf | null
-  /** Peers, sorted; null: the record is not shared. */
+  /** Peers with which the record is shared, sorted. null if the record is not shared. */
   readonly share: readonly SharedWith[] | null
   readonly gate?: 'principal' | 'auto' | undefined
   readonly deadline?: string | undefined
@@ -32,7 +35,7 @@ export type CreateRequest = RecordRequest & {
   readonly tolerances?: unknown
 }
 
-/** Terms that were checked, in the form in which they are signed and stored. */
+/** Checked terms, in the form in which they are signed and stored. */
 export type Terms = {
   readonly performer: OnBehalfOf | null
   readonly gate: 'principal' | 'auto'
@@ -48,8 +51,8 @@ type AgreedCreation = Omit<CreateRequest, 'payload'> & {
 }
 
 /**
- * Makes the signed entry that creates the record. Also returns `render`, which renders the record when its position
- * in the chain is known.
+ * Makes the signed entry that creates the record. Also returns `render`, which renders the record once its position in
+ * the chain is known.
  */
 export function buildCreation(deps: WriteDeps, signer: Signer, caller: Caller, agreed: AgreedCreation) {
   const made = makeRecord(deps, agreed)
@@ -114,7 +117,6 @@ function gatedRow({ performer, gate, deadlineMs, maxRevisions, tolerances }: Ter
   }
 }
 
-/** Returns the record's columns after the entry at `seq` has created it. */
 function gatedColumnsOf(
   caller: Caller,
   { terms, onBehalfOf, share }: AgreedCreation,

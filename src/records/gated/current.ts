@@ -19,8 +19,8 @@ export type Current = {
 }
 
 /**
- * Returns the record for a caller that is going to take a step. Throws `not_found` if the record does not exist or
- * the caller may not see it.
+ * Returns the record for a caller that wants to take a step. Throws `not_found` if the record does not exist or the
+ * caller may not see it.
  */
 export async function getForStep(
   { lookups, envelopeKeys }: { readonly lookups: Lookups; readonly envelopeKeys: EnvelopeKeys },
@@ -31,7 +31,7 @@ export async function getForStep(
   const row = await lookups.findRecord(caller.ledgerId, recordId)
   if (row === null || !maySee(row, caller, onBehalfOf))
     throw new ApiError('not_found', `the ledger has no record ${record}`)
-  // The first two steps refer only to the last leaf, so no steps are read for them.
+  // A record with version 1 or 2 needs no earlier steps, because its next step refers only to the record's last leaf.
   const every = { recordId: row.recordId, version: EVERY_VERSION }
   const stepRows = row.version < 3 ? [] : await lookups.listSteps(caller.ledgerId, every)
   const steps = readSteps(envelopeKeys, stepRows)
@@ -40,8 +40,8 @@ export async function getForStep(
 }
 
 /**
- * Returns whether the caller may see the record. With a scope to read records, the caller may see all records.
- * Otherwise it may see those of which it is a party or can still become a party.
+ * Returns true if the caller may see the record. A caller with a scope to read records may see all records. Any other
+ * caller may see records of which it is a party or can still become a party.
  */
 function maySee(row: RecordRowRead, caller: Caller, onBehalfOf: OnBehalfOf | null): boolean {
   if (caller.scopes.has('records:read') || caller.scopes.has('verdicts:overturn')) return true

@@ -23,36 +23,35 @@ export type OfferedStepDeps = TypeDeps & { readonly now: () => number }
 type Clock = Pick<OfferedStepDeps, 'now'>
 
 /**
- * A peer's verified `step-offered` entry: the facts that the home ledger needs. Ids are TypeIDs, hashes are
+ * Facts that the home ledger needs from a peer's verified `step-offered` entry. Ids are TypeIDs, hashes are in
  * lower-case hex.
  */
 export type Offer = {
   readonly peer: string
-  /** Ledger and position of the offer. */
+  /** Id of the offering ledger. `seq` and `leaf` identify the offer in that ledger. */
   readonly ledger: string
   readonly seq: number
   readonly leaf: string
-  /** Party of the step: `led_…/agt_…` of the offering ledger. */
+  /** Party of the step: an agent of the offering ledger, `led_…/agt_…`. */
   readonly agent: string
   readonly step: OfferedStep
   /** Version that the record would have after the step. */
   readonly version: number
-  /** Leaf of the entry that was the record's last one when the step was offered. */
+  /** Leaf of the record's last entry at the time of the offer. */
   readonly previous: string
-  /** Digest of the record's payload, which the offer repeats. */
   readonly payload: string
-  /** The offered completion; null: the step is not a completion. */
+  /** The offered completion. null if the step is not a completion. */
   readonly completion: OfferedCompletion | null
   /**
-   * Throws if the record's type refuses the evidence. The evidence was checked earlier, because the check may take
-   * long and this function is called in a transaction.
+   * Throws if the earlier check of the evidence failed. The check itself may take long, so it is made before the
+   * transaction in which this function is called.
    */
   readonly requireEvidence: () => void
   /** Member `received` of the entry's detail (migrations/functions/append-received.sql). */
   readonly receivedRow: ReceivedDetail
 }
 
-/** `id`: the peer chose it. `evidence`: canonical JSON that matches the signed digest. */
+/** Completion in an offer. `id`: id that the peer chose. `evidence`: canonical JSON that matches the signed digest. */
 type OfferedCompletion = {
   readonly id: string
   readonly evidence: {
@@ -66,12 +65,12 @@ type OfferedCompletion = {
 type Home = SignedLedger & { readonly ledger: string; readonly issuer: string }
 
 /**
- * Builds and signs the step that accepts an offer, in the form that append_entries accepts. The entry is the home's
- * own. Its actor is the remote agent, which has no key here. Throws an ApiError with the same code that an agent of
- * the home would get for this step.
+ * Builds and signs the step that accepts an offer, in the form that append_entries accepts. The entry belongs to the
+ * home ledger. Its actor is the remote agent, which has no key here. Throws the ApiError that an agent of the home
+ * would get for this step.
  *
- * If the record gets another entry after `row` was read, append_entries answers `stale` or `again`. If the deadline
- * has passed by the database's clock, it answers `refused_deadline`. In both cases the offer must be decided again.
+ * If the record gets another entry after `row` was read, append_entries answers `stale` or `again`. If the deadline has
+ * passed by the database's clock, it answers `refused_deadline`. In both cases the offer must be decided again.
  */
 export async function buildOfferedStep(
   deps: Clock,
@@ -116,7 +115,7 @@ function takenOf({ peer, ledger, seq, leaf }: Offer) {
   return { peer, ledger, seq, leaf }
 }
 
-/** Throws if the step is not allowed. The order of checks is the same as for a step of a local agent. */
+/** Throws if the step is not allowed. The checks have the same order as for a step of a local agent. */
 function refuseOffer(
   row: RecordRowRead,
   { step: kind, version, previous, payload, peer }: Offer,
@@ -127,10 +126,11 @@ function refuseOffer(
       members: { role: 'performer' },
     })
   refuseStep(row, { kind, partyId: agentId, actorId: agentId, ifVersions: null })
-  // The offer follows another entry. Either the record has a newer entry, or the peer received another one.
+  // The offer follows an entry that is not the record's last entry. Either the record has a newer entry, or the peer
+  // received a different entry.
   if (version !== row.version + 1 || previous !== toHex(row.leaf)) throw overtakenError(row)
   if (row.deadline !== null && row.deadline.getTime() <= recordedAtMs) throw deadlineError(row)
-  // The offer must repeat the digest of the record's payload. Verifiers compare the two.
+  // The offer must repeat the digest of the record's payload, because verifiers compare the two digests.
   if (payload !== toHex(row.digest))
     throw new ApiError(
       'invalid_request',
@@ -139,8 +139,8 @@ function refuseOffer(
 }
 
 /**
- * Throws `evidence_invalid` if the record's type refuses the evidence. May wait for the ledger's share of time for
- * its types.
+ * Throws `evidence_invalid` if the record's type refuses the evidence. May wait until the ledger may use CPU time for
+ * its types again.
  */
 export async function verifyOfferedEvidence(
   deps: OfferedStepDeps,
@@ -170,7 +170,8 @@ function verifyCompletion(row: RecordRowRead, offer: Offer): NamedDocument {
     )
   offer.requireEvidence()
   const subjectId = parseId('cmp', completion.id)
-  // The peer chose the id. If two completions had the same id, the ledger's export could not be verified.
+  // The peer chose the completion's id, so it must be checked that the id was made from `facts`. If two completions had
+  // the same id, the ledger's export could not be verified.
   const facts = {
     ledger: offer.ledger,
     record: formatId('rec', row.recordId),

@@ -34,10 +34,12 @@ type ShareRecordRequest = {
   readonly idempotency: IdempotencyRow | null
 }
 
-/** The current record. Sharing is not a step and makes no version, so a replay cannot return an earlier version. */
+/**
+ * The record as it is now. Sharing is not a step and makes no version, so a replay cannot return an earlier version.
+ */
 export type SharedRecord = RecordJson & { readonly replayed: boolean }
 
-/** Codes of refusals that an earlier try of the same request may have caused. */
+/** Error codes that a retry may get although an earlier try of the same request succeeded. */
 const REFUSED: ReadonlySet<ErrorCode> = new Set(['already_shared', 'peer_not_active'])
 
 /**
@@ -59,7 +61,7 @@ export async function shareRecord(
   return { record: await found.render(), version: found.version, replayed }
 }
 
-/** Appends the entry. Returns true if an earlier request with the same key had appended it. */
+/** Appends the entry. Returns true if an earlier request with the same Idempotency-Key had appended it. */
 async function appendShared(deps: StepDeps, caller: Caller, request: ShareRecordRequest): Promise<boolean> {
   const { recordId, onBehalfOf } = request
   const current = await getForStep(deps, caller, request)
@@ -98,8 +100,8 @@ function refuseShared(shared: readonly ShareColumn[], request: ShareRequest): vo
 }
 
 /**
- * Throws if the record would be shared with the performer's ledger through a new peering although the performer has
- * taken steps. An offered step names the peering of its offer, and the offering ledger accepts the answer only
+ * Throws if the record would be shared with the performer's ledger through a new peering, although the performer has
+ * already taken steps. An offered step names the peering of its offer. The offering ledger accepts the answer only
  * through that peering. So in that ledger the record would stay in its first state forever.
  */
 function refuseNewPeeringAfterSteps(
@@ -116,7 +118,10 @@ function refuseNewPeeringAfterSteps(
   )
 }
 
-/** Throws if a document has a weak salt. The salts of erased documents were deleted with them and cannot be checked. */
+/**
+ * Throws if a document has a weak salt. Salts of erased documents were deleted with the documents and cannot be
+ * checked.
+ */
 async function refuseWeakSalts({ readPool }: StepDeps, { ledgerId }: Caller, recordId: Uuid): Promise<void> {
   const salts = await listChosenSalts(readPool, ledgerId, recordId)
   if (!salts.some(isWeakSalt)) return
@@ -127,8 +132,8 @@ async function refuseWeakSalts({ readPool }: StepDeps, { ledgerId }: Caller, rec
 }
 
 /**
- * Verifies the entry that created the record. Otherwise an attacker who can write columns could have another record
- * shared.
+ * Verifies the entry that created the record. Without this check, an attacker who can write columns could have another
+ * record shared.
  */
 async function verifyCreation(
   { lookups, envelopeKeys }: StepDeps,

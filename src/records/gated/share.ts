@@ -8,12 +8,11 @@ import { formatId, isId, parseId, type Uuid } from '../../proof/ids.ts'
 import { SALT_DISTINCT_BYTES_MIN } from '../limits.ts'
 import { findFirstOutcome } from '../write/first-outcome.ts'
 
-/** What a peer gets. `whole`: entries and documents. `digests`: entries only. */
+/** Contents that a peer gets. `whole`: entries and documents. `digests`: entries only. */
 type SharedDocuments = 'whole' | 'digests'
 
 export type ShareRequest = readonly { readonly peer: string; readonly documents: SharedDocuments }[]
 
-/** A peer with which a record is shared. */
 export type SharedWith = {
   readonly peer: string
   readonly peerId: Uuid
@@ -23,9 +22,11 @@ export type SharedWith = {
 }
 
 /**
- * Returns the peers as they are signed, sorted by peer; null: the record is not shared. A peering that has ended is
- * accepted if the request is a retry that succeeded before, because the request then gets its first answer. Throws
- * `invalid_request`, `unknown_peer`, `peer_not_active`.
+ * Returns the peers in the form in which they are signed, sorted by peer. Returns null if the record is not shared.
+ * Throws `invalid_request`, `unknown_peer` or `peer_not_active`.
+ *
+ * If an earlier try of the same request succeeded, a peering that has ended since is accepted, because a retry gets the
+ * answer to the first try.
  */
 export async function resolveShare(
   deps: { readonly readPool: Db },
@@ -51,8 +52,8 @@ export async function resolveShare(
 }
 
 /**
- * Throws unless the peering is active or suspended. If it is suspended, the shared entries wait until it is resumed.
- * `isRepeated`: whether the same request succeeded before.
+ * Throws if the peering is neither active nor suspended. If the peering is suspended, shared entries wait until it is
+ * resumed. `isRepeated`: true if the same request succeeded before. Then an ended peering is accepted too.
  */
 function requireLiving(
   known: SharePeer | undefined,
@@ -72,8 +73,8 @@ function at(i: number): { readonly path: string } {
 }
 
 /**
- * Returns the share for the predicate of the statement. `shareDetail` returns it for the entry's detail
- * (migrations/functions/append-federation.sql).
+ * Returns the share for the predicate of the statement. The next function, `shareDetail`, returns the share for the
+ * entry's detail (migrations/functions/append-federation.sql).
  */
 export function sharePredicate(share: readonly SharedWith[]) {
   return share.map(({ peer, documents }) => ({ peer, documents }))
@@ -82,14 +83,14 @@ export function shareDetail(share: readonly SharedWith[]) {
   return share.map(({ peerId, documents }) => ({ peerId, documents }))
 }
 
-/** Returns whether some peer gets the digests of documents without the documents. */
+/** Returns true if some peer gets only the digests of documents. */
 export function isDigestsOnly(share: readonly { readonly documents: SharedDocuments }[] | null): boolean {
   return share?.some(({ documents }) => documents === 'digests') ?? false
 }
 
 /**
- * Throws `weak_salt` for a salt that can be guessed. Many documents are short, so anybody with a digest and its salt
- * can try documents until one matches. `salt`: the caller's salt in base64url; undefined: the server makes it.
+ * Throws `weak_salt` if the salt can be guessed. Many documents are short, so anybody with a digest and its salt can
+ * try documents until one matches. `salt`: the caller's salt in base64url, or undefined if the server makes the salt.
  */
 export function refuseWeakSalt(salt: string | undefined): void {
   if (salt === undefined || !isWeakSalt(fromBase64Url(salt))) return

@@ -15,11 +15,11 @@ import { toHex } from '../../signing/text-of-bytes.ts'
 import type { SaltedDocument } from '../documents.ts'
 import type { OnBehalfOf } from '../write/on-behalf-of.ts'
 
-/** The document that a step digests, with the name of its subject. */
+/** A document that a step digests, with the name of its subject. */
 export type NamedDocument = SaltedDocument & {
   readonly name: DocumentName
   readonly subject: string
-  /** Id of the completion; for a reason, id of the record. */
+  /** Id of the completion. If the document is a reason, id of the record. */
   readonly subjectId: Uuid
 }
 
@@ -27,16 +27,18 @@ export type GatedEvent = {
   readonly kind: StepKind | 'record-created'
   readonly record: string
   readonly recordId: Uuid
-  /** Digest of the payload, lower-case hex. */
+  /** Digest of the payload in lower-case hex. */
   readonly digest: string
   readonly version: number
   readonly from: RecordState | null
   readonly to: RecordState
-  /** Leaf of the record's last entry, lower-case hex; null: this is the record's first entry. */
+  /** Leaf of the record's last entry in lower-case hex. null if this is the record's first entry. */
   readonly previous: string | null
   readonly recordedAtMs: number
   readonly onBehalfOf: OnBehalfOf | null
-  /** Subjects between the record and the document, such as a completion that an earlier entry digests. */
+  /**
+   * Subjects that come after the record and before the document, such as a completion that an earlier entry digests.
+   */
   readonly subjects: readonly Subject[]
   readonly document: NamedDocument | null
   /** Members of the predicate, except those that every event of a record has. */
@@ -46,7 +48,7 @@ export type GatedEvent = {
   readonly detail?: StepDetail | undefined
 }
 
-/** Returns the signed entry of one event in the form that append_entries accepts, and the entry's predicate. */
+/** Signs one event. Returns the entry in the form that append_entries accepts, and the entry's predicate. */
 export function signEvent(
   signer: EntrySigner,
   author: Author,
@@ -86,8 +88,8 @@ export function documentRow({ name, subjectId, digest, salt, canonical }: NamedD
 }
 
 /**
- * Marks an appended entry as verified in the cache. This process signed the entry, so it need not verify the entry
- * when the record is judged.
+ * Marks an appended entry as verified in the cache. This process signed the entry itself, so it need not verify the
+ * entry when the record is judged.
  */
 export function rememberSigned({ known }: EnvelopeKeys, { leaf, envelope }: EntryRow): void {
   known.addSigned(toHex(leaf), envelope, null)

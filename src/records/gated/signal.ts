@@ -1,20 +1,19 @@
 import type { JsonObject } from '../../proof/json/json-value.ts'
 
 /*
- * The settlement signal: what a verdict means outside of the ledger (docs/guides/gated-records.md). It is part of the
- * signed verdict. So a payer needs only the envelope of the verdict and the public key.
+ * The settlement signal: the meaning of a verdict outside of the ledger (docs/guides/gated-records.md). The signal is
+ * part of the signed verdict. So a payer needs only the envelope of the verdict and the public key.
  */
 
 export type Signal = {
   readonly decision: 'SETTLE' | 'HOLD' | 'RELEASE'
   readonly code: SignalCode
-  /** Ids of the failed rules. */
   readonly failingRules: readonly string[]
-  /** Time until which a payer may act on the signal; null: there is no limit. */
+  /** Time until which a payer may act on the signal. null if there is no limit. */
   readonly validUntil: string | null
 }
 
-/** Reasons of signals, for programs. No reason will be added. */
+/** Machine-readable reasons of signals. The list is complete: no reason will be added. */
 export const SIGNAL_CODES = [
   'accepted', // the rules passed, and the principal accepted
   'accepted_anyway', // the principal accepted although rules failed
@@ -47,8 +46,8 @@ export function autoSignal(verified: JsonObject): Signal {
 }
 
 /**
- * Returns the signal of an overturned rejection. `overturned`: predicate of the rejection, whose failing rules are
- * repeated.
+ * Returns the signal of an overturned rejection. `overturned`: predicate of the rejection. Its failing rules are
+ * repeated in the signal.
  */
 export function overturnSignal(overturned: JsonObject, validUntil: string | null): Signal {
   const { failingRules } = overturned['signal'] as unknown as Signal

@@ -24,7 +24,10 @@ export type StepInput = Omit<StepRequest, 'kind' | 'draft' | 'occurredAt'> & {
   readonly occurredAt?: string | undefined
 }
 
-/** A step with a reason, which is free text. `salt`: salt of the reason's digest, if the agent signs. */
+/**
+ * Input of a step that has a reason in free text. `salt`: salt of the reason's digest, if the agent signs the step
+ * itself.
+ */
 type ReasonInput = StepInput & { readonly reason: string; readonly salt?: string | undefined }
 
 export function activate(deps: StepsDeps, caller: Caller, input: StepInput): Promise<StepResult> {
@@ -32,8 +35,8 @@ export function activate(deps: StepsDeps, caller: Caller, input: StepInput): Pro
 }
 
 /**
- * Submits a completion. Throws `evidence_invalid` if the record's type refuses the evidence. Throws `weak_salt` as
- * refuseWeakSalt does.
+ * Submits a completion. Throws `evidence_invalid` if the record's type refuses the evidence. Throws `weak_salt` if
+ * somebody could guess the salt (refuseWeakSalt).
  */
 export async function complete(
   deps: StepsDeps,
@@ -149,7 +152,7 @@ function requestOf(input: StepInput, kind: StepKind, draft: StepRequest['draft']
   return { ...input, kind, draft, occurredAt: at }
 }
 
-/** Returns the judged completion. It is the second subject of its verification, and of its verdict. */
+/** Returns the judged completion. It is the second subject of a `completion-verified` statement and of a verdict. */
 function completionOf(judged: ParsedStatement): Subject {
   return judged.subjects[1]!
 }

@@ -30,7 +30,7 @@ export type StepDeps = AppendDeps & {
   readonly now: () => number
 }
 
-/** What a particular step adds to the members that all steps have. */
+/** Content of one step, apart from the members that all steps have. */
 type Draft = {
   readonly to: RecordState
   /** Subjects that an earlier entry digests, such as the judged completion. */
@@ -43,28 +43,31 @@ export type StepRequest = {
   readonly kind: StepKind
   readonly recordId: Uuid
   readonly onBehalfOf: OnBehalfOf | null
-  /** Versions that the record may have; null: any version. */
+  /** Versions that the record may have. null if any version is allowed. */
   readonly ifVersions: readonly number[] | null
   readonly occurredAt: string | null
   readonly traceparent: string | null
   readonly idempotency: IdempotencyRow | null
-  /** Signature by the agent; null: the server signs. */
+  /** Signature by the agent. null if the server signs. */
   readonly signed: AgentSigned | null
   /**
-   * Decides the step. Is called again if the record got a newer entry meanwhile. `judged`: statement about the judged
-   * completion; null for steps that judge nothing.
+   * Decides the content of the step. Called again if the record got a newer entry meanwhile. `judged`: statement about
+   * the judged completion, or null if the step judges nothing.
    */
   readonly draft: (current: Current, judged: ParsedStatement | null) => Draft
 }
 
-/** The record as JSON, or the seq of the entry that an earlier request with the same key wrote. */
+/**
+ * Result of a step: the record as JSON. For a repeated request, instead the seq of the entry that the first request
+ * with the same Idempotency-Key wrote.
+ */
 export type StepResult =
   | { readonly record: string; readonly version: number }
   | { readonly replayedSeq: number }
 
 /**
- * Takes one step of a gated record. Returns when the step is committed. If another step was appended since `first`
- * was read, this step is decided, built and signed again. If the new state does not allow it, the error names that
+ * Takes one step of a gated record. Returns when the step is committed. If another step was appended after `first` was
+ * read, this step is decided, built and signed again. If the new state does not allow the step, the error names that
  * state.
  */
 export async function takeStep(
@@ -99,8 +102,8 @@ const REFUSED: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Explains from the current record why the database refused a step. If the request has an Idempotency-Key, an earlier
- * try of the same request may have taken the step.
+ * Throws the error that explains, by the current record, why the step was refused. If an earlier try with the same
+ * Idempotency-Key took the step, returns its result instead.
  */
 async function explainRefusal(
   deps: StepDeps,
@@ -114,7 +117,7 @@ async function explainRefusal(
   const { row } = await getForStep(deps, caller, request)
   refuseStep(row, wantedOf(caller, request))
   if (error.code === 'deadline_passed') throw deadlineError(row)
-  // An error of the check before signing already names the state.
+  // An error that has the member `state` comes from the check before signing. It is thrown unchanged.
   throw error.code === 'state_conflict' && !('state' in error.members) ? overtakenError(row) : error
 }
 
@@ -129,8 +132,8 @@ const JUDGED: ReadonlySet<StepKind> = new Set([
 ])
 
 /**
- * Verifies the judged completion. If another step was appended while the record was being read, a mismatch is not a
- * fault.
+ * Verifies the judged completion. If another step was appended while the record was being read, a mismatch is not an
+ * integrity fault.
  */
 async function verifyUnmoved(
   deps: StepDeps,
@@ -148,8 +151,8 @@ async function verifyUnmoved(
 }
 
 /**
- * Throws if a signed statement names an older version. A statement names the step before it, so the signer must read
- * the record again and decide again.
+ * Throws if a statement that the agent signed names an older version. The statement also names the previous step, so
+ * the agent must read the record and decide again.
  */
 function refuseUnsignable({ statement }: AgentSigned, { row }: Current): void {
   if (row.share !== null) throw sharedUnsigned('/envelope')
@@ -160,7 +163,7 @@ function refuseUnsignable({ statement }: AgentSigned, { row }: Current): void {
   })
 }
 
-/** Checks the step before signing, so that no refused step is ever signed. */
+/** Builds a step. Checks the step before signing, so that no refused step is ever signed. */
 async function buildStep(
   deps: StepDeps,
   signer: Signer,
@@ -173,8 +176,8 @@ async function buildStep(
 }
 
 /**
- * Returns the draft to sign. Throws if the step is not allowed. The judged completion is verified first, because
- * money moves on a verdict.
+ * Returns the content to sign. Throws if the step is not allowed. Verifies the judged completion first, because money
+ * moves on a verdict.
  */
 async function refuse(
   deps: StepDeps,
@@ -190,7 +193,7 @@ async function refuse(
 }
 
 /**
- * Signs the entry of a step. Also returns `render`, which renders the record when its position in the chain is known.
+ * Signs the entry of a step. Also returns `render`, which renders the record once its position in the chain is known.
  */
 function signStep(
   { now }: Pick<StepDeps, 'now'>,

@@ -21,7 +21,7 @@ type Judged = {
 
 /**
  * Verifies that the record's columns agree with its signed entries: state, documents, parties and terms. Returns the
- * statement of its newest entry. Throws ProofError if they differ.
+ * statement of the record's newest entry. Throws ProofError if columns and entries differ.
  *
  * Without this check, an attacker who owns the database could change columns and so make the server sign a verdict
  * about another payload or other evidence. The attacker could also replace the principal by an agent of their own, or
@@ -62,7 +62,7 @@ async function verifyParties(
 
 type RecordRef = { readonly ledger: string; readonly record: string }
 
-/** Returns the agent that activated the record. If the terms name no performer, this agent is the performer. */
+/** Returns the agent that activated the record. This agent is the performer if the terms name none. */
 async function activatorOf(
   keys: EnvelopeKeys,
   record: RecordRef,
@@ -85,8 +85,8 @@ async function verifyOf(
 }
 
 /**
- * Returns the performer. The text of a remote agent counts only if the stored id belongs to it, because the id
- * decides whose steps are accepted.
+ * Returns the performer. If the performer is a remote agent, its text counts only if the stored id was made from that
+ * text, because the id decides whose steps are accepted.
  */
 function performerOf({ performerId, performerRemote }: RecordRowRead): string | null {
   const isThat = performerRemote !== null && agentIdOf(performerRemote) === performerId

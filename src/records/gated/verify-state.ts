@@ -11,7 +11,7 @@ import { leafOf } from '../../signing/known-statements.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
 
-/** State of a gated record, as its columns claim. Ids are TypeIDs. */
+/** State of a gated record as its columns claim it. Ids are TypeIDs. */
 export type ClaimedState = {
   readonly ledger: string
   readonly record: string
@@ -20,15 +20,15 @@ export type ClaimedState = {
 }
 
 /**
- * Verifies the newest step and returns its statement. `steps`: the newest step of each kind, for a record that has
- * steps after its creation. Throws ProofError unless all of these are true:
+ * Verifies the newest step and returns its statement. `steps`: the newest step of each kind. The record must have steps
+ * after its creation. Throws ProofError if one of these is false:
  *
  * - The step was signed for this ledger, record, version and state.
- * - It follows the step before it.
+ * - The step follows the previous step.
  * - The record has as many steps as its version says.
  *
- * These checks are needed because the database's owner can write columns. If an old verification is inserted again,
- * its signature is valid, but it was signed for an old version, or there is one step too many.
+ * These checks are needed because the database's owner can write columns. An old verification that is inserted again
+ * has a valid signature. But either it was signed for an old version, or the record then has one step too many.
  */
 export async function verifyClaimedState(
   keys: EnvelopeKeys,
@@ -59,8 +59,8 @@ export function lineOfStep(step: CaseStep): SignedLine {
 }
 
 /**
- * Returns the statement of an entry. Throws ProofError unless a key of the deployment or of the agent signed the
- * entry, and unless the columns agree with the entry.
+ * Returns the statement of an entry. Throws ProofError if neither a key of the deployment nor a key of the agent signed
+ * the entry, or if the columns contradict the entry.
  */
 export async function verifySigned(keys: EnvelopeKeys, line: SignedLine): Promise<ParsedStatement> {
   const leaf = leafOf(line.envelope)
@@ -83,7 +83,7 @@ async function verifyUnknown(
   return statement
 }
 
-/** Throws ProofError unless the statement is of this kind, ledger and record. */
+/** Throws ProofError if the statement has another kind, or is about another ledger or record. */
 export function requireOf(
   { kind, ledger, subjects }: ParsedStatement,
   expected: ParsedStatement['kind'],
@@ -98,7 +98,10 @@ export function requireOf(
     )
 }
 
-/** Throws `integrity_fault` if the database contradicts what was signed. The details go to the log. */
+/**
+ * Throws `integrity_fault` for a ProofError, which means that the database contradicts the signed entries. The details
+ * go to the log. Throws any other error again.
+ */
 export function integrityFault(error: unknown): never {
   if (!(error instanceof ProofError)) throw error
   throw new ApiError(

@@ -10,9 +10,10 @@ type Content = {
 }
 
 /**
- * Splits attributes: known metadata is stored as it is, all other attributes become digests. The list names metadata,
- * not content, because the next release of a framework could add content that a list would not name. `ofCodingAgent`:
- * true if names are accepted that are metadata only in events of coding agents.
+ * Splits attributes. With the setting `keep`, all attributes are stored unchanged. Otherwise only known metadata is
+ * stored unchanged, and all other attributes become digests. The function knows names of metadata, not names of
+ * content, because the next release of a framework could add content under a new name. `ofCodingAgent`: true if the
+ * event is one of a coding agent. Then some more names count as metadata.
  */
 export function contentOf(
   attributes: Record<string, unknown>,
@@ -39,15 +40,15 @@ export function contentOf(
 }
 
 /**
- * Attributes for the class or the code of an error. Some instrumentations write the text of the error into these
- * attributes instead.
+ * Names of attributes for the class or the code of an error. Some instrumentations write the text of the error into
+ * these attributes instead.
  */
 const ERROR_TYPES: ReadonlySet<string> = new Set(['error.type', 'exception.type'])
-/** Matches a code, or the name of a class. It also matches names of generic classes and of classes in Go or C++. */
+/** Matches a code or the name of a class, also names of generic classes and of classes in Go or C++. */
 const ERROR_TYPE = /^[\p{L}\p{N}_$.:*<>[\]`,/+-]{1,256}$/u
 /**
- * Attributes for the name or the address of a host. Some frameworks write the URL of the model into these attributes
- * instead.
+ * Names of attributes for the name or the address of a host. Some frameworks write the URL of the model into these
+ * attributes instead.
  */
 const HOSTS: ReadonlySet<string> = new Set([
   'host.name',
@@ -57,14 +58,14 @@ const HOSTS: ReadonlySet<string> = new Set([
   'service.peer.name',
 ])
 /**
- * Matches characters of a URL or a path. They are not metadata, because a URL may contain a key in its user, path or
- * query.
+ * Matches characters that only a URL or a path has. A URL or path is not metadata, because a URL may contain a key in
+ * its user, path or query.
  */
 const URL_MARK = /[/?#@]/
 
 /**
- * Returns whether the value of an attribute with a name of metadata has the form of metadata: a scalar or a list of
- * scalars, without a long text.
+ * Returns true if the value of an attribute with a name of metadata also has the form of metadata. This form is a
+ * scalar or a list of scalars, without a long text.
  */
 function isInClear(name: string, value: unknown): boolean {
   if (Array.isArray(value)) return !ERROR_TYPES.has(name) && !HOSTS.has(name) && value.every(isShortScalar)

@@ -6,45 +6,46 @@ import { sha256Hex } from '../../signing/sha256.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
 
 /*
- * Identifies spans and logs that were sent before (docs/decisions/0030-a-span-is-one-record.md). All records of a
- * group have a common key in batch_keys: the trace. For a log without a trace, it is a reference.
+ * Recognises spans and logs that were sent before (docs/decisions/0025-storage-of-batches.md#opentelemetry-spans).
+ * Spans are grouped by their trace, and logs by their trace or, without a trace, by a reference. All records of a group
+ * have the same search key in batch_keys.
  */
 
 export const SPAN_TYPE = 'otel-span/1'
 export const LOG_TYPE = 'otel-log/1'
 
 const MS_PER_HOUR = 3_600_000
-/** Number of hex digits: half of a hash is enough to distinguish logs within a group. */
+/** Number of hex digits of a hash that are used. Half of a hash is enough to distinguish logs within a group. */
 const DIGITS = 32
 
 /**
- * Returns the name of a span within its trace. It is made from the span's id, content and person. `payload`:
- * canonical JSON. `person`: keyed hash of the label.
+ * Returns the name of a span within its trace. The name is made from the span's id, content and person. `payload`:
+ * canonical JSON. `person`: keyed hash of the label, or null.
  *
- * If the same bytes are sent again, they are the same span. Other content with the same ids is another record.
- * Otherwise a sender could prevent another sender's span from being stored.
+ * If the same bytes are sent again, they are the same span. If other content is sent with the same ids, it is another
+ * record. Otherwise a sender could prevent another sender's span from being stored.
  */
 export function spanIdentity(spanId: string, payload: Uint8Array, person: Uint8Array | null): string {
   return spanId + logIdentity(payload, person)
 }
 
 /**
- * Returns the name of a log within its group. Logs have no id. If two logs are equal in all members, including time
- * and person, they count as the same log.
+ * Returns the name of a log within its group. Logs have no id. Two logs with equal members, including time and person,
+ * count as the same log.
  */
 export function logIdentity(payload: Uint8Array, person: Uint8Array | null): string {
   const content = sha256Hex(payload).slice(0, DIGITS)
   return `.${content}${person === null ? '' : toHex(person)}`
 }
 
-/** Returns the name of an erased item. For a span it is only the span's id, for a log it is empty. */
+/** Returns the name of an item after its erasure. For a span the name is only the span's id. For a log it is empty. */
 export function erasedIdentity(identity: string): string {
   return identity.slice(0, identity.indexOf('.'))
 }
 
 /**
- * Returns the reference by which logs without a trace are grouped. It is the same for logs of one process, scope,
- * conversation and hour.
+ * Returns the reference by which logs without a trace are grouped. The reference is the same for all logs of one
+ * process, scope, conversation and hour.
  */
 export function logGroup(
   origin: readonly { readonly text: string }[],
@@ -60,8 +61,8 @@ export function logGroup(
 const LOG_GROUP_PREFIX = 'otel.logs:'
 
 /**
- * Returns groups and identity of a stored OTLP record. Returns null for other records, and for an erased log.
- * `person`: keyed hash of the label that is stored with the record.
+ * Returns the groups and the identity of a stored OTLP record. Returns null for other records, and for an erased log.
+ * `person`: keyed hash of the label that is stored with the record, or null.
  */
 export function identityOf(
   { type, traceparent, document }: ChunkRecord,
@@ -80,7 +81,7 @@ export function identityOf(
   return { groups, identity: logIdentity(document.payload, person) }
 }
 
-/** Returns the key of a trace in batch_keys, in hex. */
+/** Returns the search key of a trace (table batch_keys), in hex. */
 export function traceGroup(traceId: string): string {
   return toHex(chunkKey.member('traceparent', traceId))
 }

@@ -24,21 +24,21 @@ import { Budget, type JsonObject, type Written, writtenOf } from './record-docum
 import { Bad, DOUBLED, INEXACT, isId, isNoId } from './values.ts'
 
 /*
- * Makes records from a request's spans and logs (docs/integrations/otlp.md). Decides which spans and logs are
- * accepted, what is stored of each, and how one that was sent before is recognised.
+ * Makes records from a request's spans and logs (docs/integrations/otlp.md). This file decides which spans and logs are
+ * accepted, what is stored of each, and how a span or log that was sent before is recognised.
  */
 
 export type OtlpSignal = 'traces' | 'logs'
 
 export type OtlpItem = {
   readonly record: BatchRequestItem
-  /** Key of the item's group in batch_keys, in hex. */
+  /** Search key of the item's group in batch_keys, in hex. */
   readonly group: string
   /** Name of the span or log within its group. */
   readonly identity: string
 }
 
-/** `bytes`: size of all documents, including documents of items that are left out. */
+/** Result for a request. `bytes`: size of all documents, including the documents of items that are left out. */
 export type OtlpItems = {
   readonly items: OtlpItem[]
   readonly bytes: number
@@ -46,12 +46,11 @@ export type OtlpItems = {
   readonly message: string
 }
 
-/** State for a whole request. */
 type RequestState = { readonly refusals: Refusals; readonly budget: Budget; readonly subjectSalt: Uint8Array }
 
 /**
- * What is known before a request is read. `subjectSalt`: key for the hashes of subject labels. `known`: spans and
- * logs that the ledger already has, which are left out.
+ * Facts that are known before a request is read. `subjectSalt`: key for the hashes of subject labels. `known`: spans
+ * and logs that the ledger already has. They are left out.
  */
 export type OtlpContext = {
   readonly settings: OtlpSettings
@@ -116,8 +115,8 @@ const KINDS = [undefined, 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'
 const STATUS_CODES = [undefined, 'OK', 'ERROR']
 
 /**
- * Attributes of which each marks a span of an agent. They are from OpenTelemetry (former names too), OpenInference,
- * OpenLLMetry and the AI SDK.
+ * Names of attributes that mark a span as a span of an agent. They are from OpenTelemetry (former names too),
+ * OpenInference, OpenLLMetry and the AI SDK.
  */
 const AGENT_ATTRIBUTES = [
   'gen_ai.operation.name',
@@ -128,16 +127,16 @@ const AGENT_ATTRIBUTES = [
   'traceloop.span.kind',
   'ai.operationId',
 ]
-/** Label of the person that a span or log is about. */
+/** Attribute for the label of the person that a span or log is about. */
 const SUBJECT_ATTRIBUTE = 'tallystick.subject'
-/** Prefixes of events of agents, and of some agents' spans. */
+/** Matches names of agents' events and of some agents' spans, by their prefix. */
 const AGENT_NAME = /^(?:gen_ai|claude_code|codex|gemini_cli)\./
 /**
- * Events of coding agents. Their attributes have short names. In other events, attributes with these names may be
- * content.
+ * Matches names of events of coding agents. The attributes of these events have short names. In other events,
+ * attributes with the same names may be content.
  */
 const CODING_AGENT = /^(?:claude_code|codex|gemini_cli)\./
-/** Name of an event. If a body only repeats this name, the body is not content. */
+/** Matches the name of an event. A body that only repeats this name is not content. */
 const EVENT_NAME = /^(?:gen_ai|claude_code|codex|gemini_cli)(?:\.[a-z0-9_]{1,64}){1,6}$/
 
 function spanItem(
@@ -160,7 +159,7 @@ function spanItem(
   const events = list(span['events'])
   const { droppedAttributesCount, droppedEventsCount, droppedLinksCount, flags } = span
   // Members are added in the order of their names, so that canonical JSON need not sort them. The members of the
-  // resource and the scope come between these.
+  // resource and the scope come after those of `payload` and before those of `behind`.
   const payload = newObject()
   add(payload, 'attributes', content.attributes)
   add(payload, 'digests', content.digests)
@@ -219,7 +218,7 @@ function logItem(
     settings.content,
     names.some((one) => CODING_AGENT.test(one)),
   )
-  // Some events repeat their name in the body, which is no content. Every other body is content.
+  // Some events repeat their name in the body. Such a body is not content. Every other body is content.
   const keepsBody = settings.content === 'keep' || (typeof body === 'string' && EVENT_NAME.test(body))
   const hasBody = body !== undefined && body !== null
   const payload = newObject()
@@ -259,17 +258,17 @@ function logItem(
 }
 
 /**
- * Returns the keyed hash of the label. The hash is part of the identity: two logs of the same time may differ only in
- * the label, which is no longer in the payload.
+ * Returns the keyed hash of the label, or null without a label. The hash is part of the identity, because two logs of
+ * the same time may differ only in the label. The payload does not contain the label.
  */
 function personOf(subjectSalt: Uint8Array, subject: string | undefined): Uint8Array | null {
   return subject === undefined ? null : hashSubject(subjectSalt, subject)
 }
 
 /**
- * Removes the label of a person from the attributes, because it is stored only as a hash. `subject`: the label;
- * undefined: there is none; null: the attribute is not a valid label. If a label stayed in the payload, it would not
- * be found when the person is erased.
+ * Removes the label of a person from the attributes, because only a hash of the label is stored. If the label stayed in
+ * the payload, it would not be found when the person is erased. `subject`: the label. undefined if there is none, null
+ * if the attribute is not a valid label.
  */
 function withoutSubject(read: Read): { attributes: JsonObject; subject: string | undefined | null } {
   const all = (read['attributes'] ?? {}) as JsonObject
@@ -282,7 +281,7 @@ function withoutSubject(read: Read): { attributes: JsonObject; subject: string |
   return { attributes, subject: isLabel ? subject : null }
 }
 
-/** Returns whether a text has at most `charsMax` code points, which other routes' schemas count too. */
+/** Returns true if a text has at most `charsMax` code points. The schemas of other routes count code points too. */
 function hasAtMost(charsMax: number, text: string): boolean {
   return text.length <= charsMax || (text.length <= 2 * charsMax && [...text].length <= charsMax)
 }
@@ -290,7 +289,9 @@ function hasAtMost(charsMax: number, text: string): boolean {
 const NO_LABEL = `whose ${SUBJECT_ATTRIBUTE} is not a text of 1 to ${SUBJECT_CHARS_MAX} characters`
 const TOO_LARGE = `larger than ${DOCUMENT_BYTES_MAX} bytes as a record`
 
-/** Counts rejected spans and logs by reason. The text for the answer names the first few with path and fault. */
+/**
+ * Counts rejected spans and logs by reason. The text for the answer also names the path and the fault of the first few.
+ */
 class Refusals {
   readonly #name: string
   readonly #reasons = new Map<string, number>()
@@ -305,8 +306,8 @@ class Refusals {
   }
 
   /**
-   * Yields the items of a list with their paths. Items that could not be read are counted as rejected. If `above` is
-   * bad, all items of the list are rejected.
+   * Yields the readable items of a list with their paths. Counts the other items as rejected. If `above` is bad,
+   * rejects all items of the list.
    */
   *readable(value: unknown, path: string, above?: Bad): Generator<readonly [Read, string]> {
     for (const [i, each] of list(value).entries()) {
@@ -355,7 +356,9 @@ class Refusals {
   }
 }
 
-/** Returns the resource or the scope of a group, as a member for the group's records. */
+/**
+ * Returns the resource or the scope of a group, as a member for the group's records. Returns Bad if it cannot be read.
+ */
 function originOf(name: 'resource' | 'scope', group: Read, settings: OtlpSettings): Written | Bad {
   const about = (group[name] ?? {}) as JsonObject | Bad
   if (about instanceof Bad) return new Bad(`/${name}: ${about.reason}`)
@@ -370,7 +373,7 @@ function originOf(name: 'resource' | 'scope', group: Read, settings: OtlpSetting
   return writtenOf(Object.keys(made).length === 0 ? {} : { [name]: made }, !(INEXACT in about))
 }
 
-/** Returns events or links without their content; undefined if there are none. */
+/** Returns events or links. Their attributes are split by contentOf. Returns undefined if there are none. */
 function withContent(read: readonly Read[], settings: OtlpSettings): JsonObject[] | undefined {
   if (read.length === 0) return undefined
   return read.map((each) => {
@@ -384,7 +387,7 @@ function withContent(read: readonly Read[], settings: OtlpSettings): JsonObject[
   })
 }
 
-/** Returns whether `traceId` and `spanId` of a log or a link are valid. An absent id is valid. */
+/** Returns true if `traceId` and `spanId` of a log or a link are valid. An absent id is valid. */
 function hasIds(read: Read): boolean {
   const { traceId, spanId } = read as Record<string, string>
   return isIdOrNone(traceId, 32) && isIdOrNone(spanId, 16)
@@ -407,8 +410,8 @@ function statusOf(status: Read | undefined, { content }: OtlpSettings): JsonObje
 }
 
 /**
- * Returns the name of an enum's value. If OTLP 1.11 does not name the value, returns its number. Returns undefined
- * for 0, which means that there is no value.
+ * Returns the name of an enum's value. Returns the number if OTLP 1.11 does not name the value. Returns undefined for
+ * 0, which means that there is no value.
  */
 function nameOf(names: readonly (string | undefined)[], value: unknown): string | number | undefined {
   const number = (value ?? 0) as number
@@ -420,8 +423,8 @@ function add(payload: JsonObject, name: string, value: unknown): void {
 }
 
 /**
- * Attributes that connect records of the same call, conversation or agent: OpenTelemetry's name, then all names that
- * are accepted for it.
+ * Attributes that connect records of the same call, conversation or agent. The key is OpenTelemetry's name, the list
+ * has all names that are accepted for it.
  */
 const REFERENCES = {
   'gen_ai.agent.id': ['gen_ai.agent.id'],
@@ -443,8 +446,8 @@ function referencesOf(attributes: JsonObject): string[] {
 const CONTROLS = /[\p{Cc}\p{Cs}]/u
 
 /**
- * Returns whether a reference names a conversation. Only these references form groups, because other references
- * belong to only a few records.
+ * Returns true if a reference names a conversation. Only these references form groups, because each other reference
+ * belongs to only a few records.
  */
 function isOfConversation(reference: string): boolean {
   return reference.startsWith('gen_ai.conversation.id:')
@@ -454,7 +457,7 @@ function traceparent(traceId: string, spanId: string, flags = 0): string {
   return `00-${traceId}-${spanId}-${(flags & 0xff).toString(16).padStart(2, '0')}`
 }
 
-/** Returns the time; undefined for 0, which means that the time is unknown. */
+/** Returns the time. Returns undefined for 0, which means that the time is unknown. */
 function timeOf(nanoseconds: string | undefined): string | undefined {
   return nanoseconds === undefined || nanoseconds === '0' ? undefined : nanoseconds
 }

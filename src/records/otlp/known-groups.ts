@@ -15,11 +15,11 @@ export type Sender = { readonly ledgerId: Uuid; readonly agentId: Uuid }
 
 /*
  * Half of a cache of groups. The cache has a young and an old generation. A group that is used moves to the young
- * generation. When the young generation is full, the old one is dropped as a whole, and the young one becomes the old
- * one.
+ * generation. When the young generation is full, the old generation is dropped as a whole. Then the young generation
+ * becomes the old generation.
  *
- * Rejected alternative: one Map in the order of use. The Map's iterator has to skip all deleted members. With
- * requests of 5,000 traces, this alone blocked the event loop for 170 ms (p99).
+ * Rejected alternative: one Map in the order of use. A Map's iterator has to skip all deleted members. With requests of
+ * 5,000 traces, this alone blocked the event loop for 170 ms (p99).
  */
 
 class Generation {
@@ -27,8 +27,8 @@ class Generation {
   groups = 0
   items = 0
   /**
-   * True after the generation was dropped. Requests may still use and extend its groups, but their items are not
-   * counted any more.
+   * True after the generation was dropped. Running requests may still use and extend the groups of a dropped
+   * generation. Items of these groups are no longer counted.
    */
   isDropped = false
 
@@ -41,11 +41,11 @@ class Generation {
 
 type LedgerGenerations = { young: Generation; old: Generation }
 
-/** The newest items of one group. */
+/** Caches the newest items of one group. A group is usually a trace (identity.ts). */
 export class KnownGroup {
   /** Size of the ledger up to which all items of the group are cached. */
   size = 0
-  /** Seqs at or above `size` that this process wrote itself. Their items are cached too. */
+  /** Seqs of entries at or above `size` that this process wrote. The items of these entries are cached too. */
   own: number[] = []
   generation: Generation
   #young = new Set<string>()
@@ -63,7 +63,7 @@ export class KnownGroup {
     return this.#young.has(identity) || this.#old.has(identity)
   }
 
-  /** Adds an item. Returns by how much the number of cached items has grown. */
+  /** Adds an item. Returns the growth of the number of cached items. */
   add(identity: string): number {
     if (this.has(identity)) return 0
     const before = this.count
@@ -81,7 +81,7 @@ export class KnownGroup {
  * of the ledgers that were not used for the longest time are dropped first.
  */
 export class KnownGroups {
-  /** Generations by ledger, in the order of use, with the most recently used ledger last. */
+  /** Maps a ledger's id to its generations. The most recently used ledger is last. */
   readonly #shares = new Map<Uuid, LedgerGenerations>()
   #items = 0
   #groups = 0
@@ -90,7 +90,6 @@ export class KnownGroups {
     return { items: this.#items, groups: this.#groups }
   }
 
-  /** Returns the cached groups with these names. */
   find(sender: Sender, names: Iterable<string>): Map<string, KnownGroup> {
     const found = new Map<string, KnownGroup>()
     const share = this.#shares.get(sender.ledgerId)

@@ -19,20 +19,20 @@ import {
   OTLP_WAITING_MAX,
 } from './limits.ts'
 
-/** Identities of items, by their group. */
+/** Maps the name of a group to the identities of its items. */
 export type Grouped = ReadonlyMap<string, readonly string[]>
 
 /**
- * Finds spans and logs that ledgers already have (docs/decisions/0030-a-span-is-one-record.md). Nothing additional is
- * stored for this: a trace already is a key of batch_keys, which leads to the chunks with the trace's spans. A
- * process caches these spans, and reads only the ones that were added later.
+ * Finds spans and logs that ledgers already have (docs/decisions/0025-storage-of-batches.md#opentelemetry-spans). No
+ * special table is needed: batch_keys already contains the trace, and leads to the chunks with the trace's spans. Each
+ * process caches spans that it has read. Later it reads only the spans that were added since.
  */
 export class KnownItems {
   readonly #pool: pg.Pool
   readonly #known = new KnownGroups()
   /**
-   * Reserved groups: by ledger and agent, then by group. The promise settles when the request that reserved the group
-   * has ended.
+   * Maps ledger and agent to their reserved groups, each with a promise. The promise settles when the request that
+   * reserved the group has ended.
    */
   readonly #reserved = new Map<string, Map<string, Promise<void>>>()
   readonly #waiting = new Counts()
@@ -42,11 +42,11 @@ export class KnownItems {
   }
 
   /**
-   * Runs `work` while no other request of this process adds to these groups. Without this, two concurrent requests
-   * with the same item would both find nothing.
+   * Runs `work` while no other request of this process adds items to the groups `names`. Otherwise two concurrent
+   * requests with the same item would both find that the item is new.
    *
    * Some items may still be added meanwhile: by other servers, or to groups beyond the first OTLP_GROUPS_AT_ONCE_MAX,
-   * which are not reserved. append_entries detects these. Throws `overloaded`.
+   * which are not reserved. append_entries detects such items. Throws `overloaded`.
    */
   async whileReserved<Result>(
     { ledgerId, agentId }: Sender,
@@ -77,14 +77,14 @@ export class KnownItems {
     }
   }
 
-  /** Returns whether any of these groups is cached. */
+  /** Returns whether any group of `sent` is cached. */
   remembers(sender: Sender, sent: Grouped): boolean {
     return this.#known.find(sender, sent.keys()).size > 0
   }
 
   /**
-   * Returns those items of `sent` that the ledger already has from this agent, and the size of the ledger at that
-   * time. An erased span is marked as erased.
+   * Returns those items of `sent` that the ledger already has from this agent, and the size of the ledger when they
+   * were searched. The identity of an erased item is shortened (erasedIdentity).
    */
   async find(sender: Sender, sent: Grouped): Promise<{ readonly size: number; readonly repeated: Grouped }> {
     const groups = this.#known.find(sender, sent.keys())
@@ -105,9 +105,9 @@ export class KnownItems {
   }
 
   /**
-   * Caches the items of a written batch. If the batch has very many groups, only groups that are already cached are
-   * extended, because most of its traces have ended. If one of the other traces is sent again, it is read from its
-   * chunks.
+   * Caches the items of a written batch. If the batch has more than OTLP_GROUPS_AT_ONCE_MAX groups, only items of
+   * cached groups are added. Most traces of such a batch have ended, so they need no cache. If another trace gets more
+   * spans, its earlier spans are read from their chunks.
    */
   note(sender: Sender, written: Grouped, seq: number): void {
     const groups = this.#known.find(sender, written.keys())
@@ -127,16 +127,16 @@ export class KnownItems {
   }
 
   /**
-   * Reads the items that were added since the groups were last read. Returns the ledger's size. Throws `overloaded`
-   * if it could not read all of them.
+   * Reads the items that were added since the groups were last read. Returns the ledger's size. Throws `overloaded` if
+   * OTLP_READS_MAX reads are not enough.
    */
   async #catchUp(sender: Sender, names: readonly string[], groups: Map<string, KnownGroup>): Promise<number> {
     for (let reads = 0; reads < OTLP_READS_MAX; reads++) {
       const keys = names.map((name) => ({ key: name, since: groups.get(name)?.size ?? 0 }))
       const { size, chunks, upTo } = await findChunksOfKeys(this.#pool, sender, keys)
       const isWhole = upTo === size
-      // Groups that the ledger does not have are cached only if more reads are needed. They then record how far was
-      // read.
+      // A group without items in the ledger is cached only if another read is needed. The cached group then stores the
+      // position at which that read begins.
       for (const name of isWhole ? chunks.map(({ index }) => names[index]!) : names)
         if (!groups.has(name)) groups.set(name, this.#known.make(sender, name))
       const unread = chunks.filter(({ index, seq }) => !groups.get(names[index]!)!.own.includes(seq))

@@ -1,10 +1,13 @@
 /*
- * Messages of OTLP 1.11 (opentelemetry-proto) from which spans and log records are read: number, name and kind of
- * each field. Protobuf and JSON use the same table. Fields that are not in the table are skipped, as both encodings
- * require.
+ * Lists the messages of OTLP 1.11 (opentelemetry-proto) from which spans and log records are read. Each field has a
+ * number, a name and a kind. Protobuf and JSON use the same table. Fields outside of the table are skipped, as both
+ * encodings require.
  */
 
-/** How a field is read. Attributes become an object, an id becomes hex text, nanoseconds become decimal digits. */
+/**
+ * Form into which a field is read. Attributes become an object, an id becomes hex text, and nanoseconds become decimal
+ * digits.
+ */
 type Kind = 'text' | 'id' | 'nanoseconds' | 'number' | 'attributes' | 'value'
 
 export type Field = {
@@ -14,10 +17,10 @@ export type Field = {
 }
 
 /**
- * What a bad value in a message rejects.
+ * Says what is rejected if a message has a bad value.
  *
  * - `item`: the message is a span or a log. Only this item is rejected.
- * - `origin`: the message is a resource or a scope. All of its items are rejected.
+ * - `origin`: the message is a resource or a scope. All items of this resource or scope are rejected.
  * - `group`: the message contains items. All of them are rejected. An unknown member is reported, because it may
  *   contain items.
  * - `part`: the surrounding message is rejected.
@@ -25,7 +28,7 @@ export type Field = {
 type Role = 'item' | 'origin' | 'group' | 'part'
 
 export class Message {
-  /** Fields by their number. */
+  /** Maps a field's number to the field. */
   readonly fields: readonly (Field | undefined)[]
   readonly names: ReadonlyMap<string, Field>
   readonly role: Role
@@ -117,7 +120,7 @@ const logRecord = new Message(
   'item',
 )
 
-/** Makes the message of a request. For spans and logs, the messages are nested in the same way. */
+/** Returns the top message of a request. Requests with spans and requests with logs are nested in the same way. */
 function request(ofResource: string, ofScope: string, name: string, item: Message): Message {
   const scoped = new Message({ 1: ['scope', scope], 2: [name, [item]], 3: ['schemaUrl', 'text'] }, 'group')
   const grouped = new Message(

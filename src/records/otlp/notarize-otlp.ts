@@ -5,10 +5,10 @@ import { type BatchDeps, notarizeBatch } from '../write/notarize-batch.ts'
 import type { Grouped, KnownItems } from './known-items.ts'
 import { OTLP_ATTEMPTS_MAX } from './limits.ts'
 
-/** Rejected spans or logs. `message`: the reasons; empty if nothing was rejected. */
+/** Number of rejected spans or logs. `message`: the reasons; empty if nothing was rejected. */
 export type Rejected = { readonly rejected: number; readonly message: string }
 
-/** A decoded request: its batches, and what was rejected. */
+/** A decoded request: its batches, and its rejected spans or logs. */
 export type OtlpRead = Rejected & {
   readonly batches: readonly { readonly built: BuiltBatch; readonly items: Grouped }[]
   /**
@@ -21,8 +21,8 @@ export type OtlpRead = Rejected & {
 type ReadWithout = (known: Grouped) => Promise<OtlpRead>
 
 /**
- * Notarizes those spans or logs of a request that the ledger does not have yet, in one signed batch. Very many of
- * them become a few batches. Returns what was rejected, after the rest was committed. Spans whose records were erased
+ * Notarizes the spans or logs of a request that the ledger does not have yet, in one signed batch. A very large request
+ * becomes a few batches. After the commit, returns which spans or logs were rejected. Spans whose records were erased
  * are rejected too.
  */
 export async function notarizeOtlp(
@@ -39,7 +39,7 @@ function* groupsOf({ batches }: OtlpRead): Generator<string> {
   for (const { items } of batches) yield* items.keys()
 }
 
-/** Turns a conflict into a retryable error, because exporters do not retry conflicts, and a retry will succeed. */
+/** Turns a conflict into an error with status 503. Exporters do not retry conflicts, but a retry will succeed. */
 function orLater(error: unknown): Error {
   return error instanceof ApiError && error.code === 'state_conflict' ? tryAgain() : (error as Error)
 }
@@ -55,7 +55,7 @@ function tryAgain(): ApiError {
   )
 }
 
-/** Thrown if, just before the batch is signed, the ledger turns out to have some of the spans. */
+/** Thrown just before a batch is signed, if the ledger already has some of the spans. */
 class Repeated extends Error {
   readonly items: Grouped
 
@@ -86,8 +86,8 @@ async function write(
     } catch (error) {
       if (!(error instanceof Repeated)) throw orLater(error)
       done.push(error.items)
-      // The other batches probably contain known items too. So the known items of all batches are collected, and the
-      // request is read again without them.
+      // The other batches of the request probably contain known items too. So the known items of all batches are
+      // collected, and the request is read again without them.
       for (const { items } of left) done.push((await deps.knownItems.find(caller, items)).repeated)
       read = await readWithout(merged(done))
     }
@@ -97,8 +97,10 @@ async function write(
 
 /**
  * Returns a function that is called each time the batch is signed. The function returns a size of the ledger at which
- * none of the items existed, and throws Repeated if some items already exist. If no group of the items is cached, the
- * items are probably new. Then only append_entries checks them, and answers `stale` if one exists.
+ * none of the items existed, and throws Repeated if some items already exist.
+ *
+ * If none of the groups is cached, the items are probably new. Then the first call returns 0 without a read, and
+ * append_entries answers `stale` if an item exists.
  */
 function unseenBefore(
   { knownItems }: { readonly knownItems: KnownItems },

@@ -8,8 +8,8 @@ import { type Message, newObject, type Read, type ReadRequest } from './messages
 import { type Bad, Isolating, tooDeep } from './values.ts'
 
 /*
- * Reads OTLP's JSON by the table of messages.ts. It is protobuf's JSON, but ids are in hex and enums are numbers. A
- * member that is null counts as absent.
+ * Reads OTLP's JSON by the table of messages.ts. OTLP's JSON is the JSON form of protobuf, but with ids in hex and
+ * enums as numbers. A member that is null counts as absent.
  */
 
 /** Reads a request. Throws ProofError if the text is not JSON, OtlpError if its value is not a message of this kind. */
@@ -30,14 +30,14 @@ class Digits {
   }
 }
 
-/** A double represents exactly every number without exponent that has at most this many characters. */
+/** Maximum length of a number without exponent that a double always represents exactly, in characters. */
 const EXACT_CHARS_MAX = 15
 const HAS_EXPONENT = /[eE]/
 const TOO_DEEP = Symbol('nested too deep')
 
 /**
- * JSON parser that accepts inexact numbers, duplicate names and deep nesting. It marks them, so that each such fault
- * rejects only one span or log instead of the whole request.
+ * JSON parser that accepts inexact numbers, duplicate names and deep nesting. The parser only marks these faults, so
+ * that each fault rejects one span or log instead of the whole request.
  */
 class Parser extends JsonReader {
   readonly doubledNames = new Map<object, string>()
@@ -94,7 +94,7 @@ class Reader extends Isolating {
 
   #nested(value: JsonValue, kind: Message, path: Path): Read | Bad {
     if (kind.role === 'part') return this.message(value, kind, path)
-    // The path starts at the item. Refusals puts the path of the item before it.
+    // The path is relative to the item. The class Refusals later adds the path of the item.
     return this.isolate(
       () => this.message(value, kind, null),
       () => itemsOf(value, kind),
@@ -223,8 +223,8 @@ function integer(value: JsonValue, path: Path, { least, most, name }: Range): bi
 }
 
 /**
- * Reads an integer in the form that most senders write. Returns null for any other value, which a slower function
- * then reads or refuses.
+ * Reads an integer in the form that most senders write. Returns null for any other value. A slower function then reads
+ * or refuses that value.
  */
 function plainInteger(value: JsonValue): number | null {
   const number = typeof value === 'string' && PLAIN_INTEGER.test(value) ? Number(value) : value

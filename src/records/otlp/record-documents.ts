@@ -17,7 +17,8 @@ export type JsonObject = Record<string, unknown>
 
 /**
  * Members as text. `text`: canonical JSON without braces, with a comma after each member. The text of a resource is
- * made only once, because thousands of records may share the resource.
+ * made only once, because thousands of records may share the resource. `replaced`: the original values of those members
+ * that JSON cannot express.
  */
 export type Written = { readonly text: string; readonly replaced: readonly unknown[] }
 
@@ -43,7 +44,7 @@ export function writtenOf(members: JsonObject, isExact: boolean): Written {
 const NONE: readonly unknown[] = []
 const NOTHING: Written = { text: '', replaced: NONE }
 
-/** Returns canonical JSON, or null if a text needs a replacement. */
+/** Returns canonical JSON. Returns null if a text needs a replacement. */
 function canonicalText(members: JsonObject): string | null {
   try {
     const text = canonicalize(members as JsonValue)
@@ -64,7 +65,7 @@ function plainOf(value: unknown, replaced: unknown[]): unknown {
   if (typeof value !== 'object' || value === null) return value
   const made = newObject()
   const alike = new Map<string, number>()
-  // Names are in the order of canonical JSON, as in the record itself.
+  // The names are sorted as in canonical JSON. So the values in `replaced` have the same order as in the record.
   for (const name of Object.keys(value).sort()) {
     const plain = freeName(plainOf(name, replaced) as string, made, alike)
     made[plain] = plainOf((value as JsonObject)[name], replaced)
@@ -73,8 +74,8 @@ function plainOf(value: unknown, replaced: unknown[]): unknown {
 }
 
 /**
- * Returns the name. If `made` already has the name, a number is added. `alike`: the last added number by name. It is
- * stored so that thousands of equal names take linear time.
+ * Returns the name, with a number added if `made` already has the name. `alike`: maps a name to the last number that
+ * was added. With this map, thousands of equal names take linear time.
  */
 function freeName(name: string, made: JsonObject, alike: Map<string, number>): string {
   let free = name
@@ -102,8 +103,8 @@ function isEmpty(object: JsonObject): boolean {
 }
 
 /**
- * Limits the total bytes of a request's documents and of its digested values. A resource is sent once but copied into
- * each record. So without the limit, a few compressed kilobytes could become gigabytes.
+ * Limits the total size of a request's documents and digested values. A resource is sent once but copied into each
+ * record. Without the limit, a few compressed kilobytes could become gigabytes.
  */
 export class Budget {
   #bytes = 0
@@ -113,9 +114,9 @@ export class Budget {
   }
 
   /**
-   * Joins members, in the order of their names, into a document. After `first` it adds `replaced`, the digest of the
-   * replaced values. So two spans that differ only in a replaced value have different records. `last` MUST NOT be
-   * empty. Returns null if the document is too large for a record. Throws `body_too_large`.
+   * Joins members into a document, in the order of their names. After `first`, the document has the member `replaced`:
+   * the digest of the replaced values. So two spans that differ only in a replaced value have different records. `last`
+   * MUST NOT be empty. Returns null if the document is too large for a record. Throws `body_too_large`.
    */
   documentOf(first: Written, origin: readonly Written[], last: Written): CanonicalDocument | null {
     const parts = [first, ...origin, last]
@@ -132,8 +133,8 @@ export class Budget {
   }
 
   /**
-   * Returns the member `replaced`. The hashed bytes are counted too, because each record hashes its resource again,
-   * and many short values, such as -0, take longer to hash than to write.
+   * Returns the member `replaced`. The limit of Budget also counts the bytes that are hashed here: each record hashes
+   * the values of its resource again, and many short values, such as -0, take longer to hash than to write.
    */
   #replacedMember(parts: readonly Written[]): string {
     const digest = digestOfValue(parts.flatMap(({ replaced }) => replaced))

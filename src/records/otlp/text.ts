@@ -2,11 +2,11 @@ import { isUtf8 } from 'node:buffer'
 
 /**
  * Decodes bytes that should be UTF-8. An invalid byte becomes a lone surrogate, U+DC80 to U+DCFF, as with Python's
- * `surrogateescape`. U+FFFD is not used, because then different bytes would become the same text.
+ * `surrogateescape`. With U+FFFD instead, different bytes would become the same text.
  */
 export function textOfBytes(bytes: Buffer): string {
   if (isUtf8(bytes)) return bytes.toString('utf8')
-  // Two bytes for each input byte, because an input byte becomes at most one unit of UTF-16.
+  // Two bytes are reserved for each input byte, because each input byte becomes at most one unit of UTF-16.
   const units = Buffer.allocUnsafe(2 * bytes.length)
   let end = 0
   let start = 0
@@ -25,7 +25,10 @@ export function textOfBytes(bytes: Buffer): string {
   return units.toString('utf16le', 0, end)
 }
 
-/** Returns the length in bytes of a character that begins with this byte; 0: no character begins with it. */
+/**
+ * Returns the length in bytes of a character that begins with this byte. Returns 0 if no character begins with this
+ * byte.
+ */
 function lengthOfCharacter(first: number): number {
   if (first < 0x80) return 1
   if (first < 0xc2 || first > 0xf4) return 0

@@ -8,8 +8,7 @@ import type { Read } from './messages.ts'
  */
 
 /**
- * Stands in place of a message that has a bad value. `items`: number of spans or logs that are rejected because of
- * the message.
+ * Replaces a message that has a bad value. `items`: number of spans or logs that are rejected because of the message.
  */
 export class Bad {
   readonly reason: string
@@ -22,19 +21,19 @@ export class Bad {
 }
 
 /**
- * Symbol member of a message in which a name occurs twice. Its value is that name. Of both values of the name, the
- * last one counts.
+ * Symbol member of a message in which a name occurs twice. The member's value is that name. The last value of the name
+ * counts.
  */
 export const DOUBLED = Symbol('doubled name')
 /**
- * Symbol member of a message that contains a number or bytes which JSON cannot express. It does not tell whether a
- * text needs a replacement.
+ * Symbol member of a message that contains a number or bytes which JSON cannot express. Texts that need a replacement
+ * do not set this member.
  */
 export const INEXACT = Symbol('value that JSON cannot express')
 
 /**
- * Base of both readers. A bad value rejects only the message that contains it. Duplicate names and inexact values are
- * marked in their message.
+ * Base class of both readers. A bad value rejects only the message that contains the value. Messages with duplicate
+ * names or inexact values are marked.
  */
 export abstract class Isolating {
   #odd: { [DOUBLED]?: string; [INEXACT]?: true } | null = null
@@ -66,7 +65,7 @@ export abstract class Isolating {
 
   /** Sets an attribute, or a member of a map. Marks the message if the name occurs twice. */
   protected put(into: Record<string, unknown>, name: string, value: unknown): void {
-    // Comparing with undefined is faster than `in`. It is correct, because no value is undefined.
+    // A comparison with undefined is faster than `in`, and correct because no value is undefined.
     if (into[name] !== undefined) this.#odd = { ...this.#odd, [DOUBLED]: name }
     into[name] = value
   }
@@ -91,7 +90,7 @@ export abstract class Isolating {
   }
 }
 
-/** Returns the error for a value that is nested too deep. `value`: how the error calls the value. */
+/** Returns the error for a value that is nested too deep. `value`: name of the value in the error's text. */
 export function tooDeep(value: string): OtlpError {
   return new OtlpError(`${value} is nested more than ${OTLP_VALUE_DEPTH_MAX} deep`)
 }

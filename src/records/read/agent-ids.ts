@@ -3,8 +3,8 @@ import { parseRemoteAgent, remoteAgentId } from '../../proof/statement/remote-ag
 import { nativeProviders } from '../../signing/native.ts'
 
 /**
- * Returns the id under which an agent is stored. For `agt_…` it is the agent's own id. For an agent of another
- * ledger, `led_…/agt_…`, it is derived from the text. Throws ProofError `bad_id` for other texts.
+ * Returns the id under which an agent is stored. For `agt_…` this is the agent's own id. For an agent of another
+ * ledger, `led_…/agt_…`, the id is derived from the text. Throws ProofError `bad_id` for other texts.
  */
 export function agentIdOf(agent: string): Uuid {
   return parseRemoteAgent(agent) ? remoteAgentId(nativeProviders.sha256, agent) : parseId('agt', agent)

@@ -6,20 +6,21 @@ import { formatDocumentSubject } from '../../proof/statement/document-subjects.t
 import { itemOfRecord } from './export.ts'
 
 /**
- * A document of an entry, ready to be sealed. `text`: the members of its export line as JSON; null: the document was
- * erased.
+ * A document of an entry, before it is encrypted for the archive. `text`: the document's salt, content and references
+ * as JSON; null if the document was erased.
  */
 export type ArchivedDocument = { readonly item: number; readonly text: string | null }
 
 export type ArchivedEntry = {
-  /** The line, which ends with a newline (docs/formats/archive.md). */
+  /** Line that ends with a newline (docs/formats/archive.md). */
   readonly line: string
   readonly documents: readonly ArchivedDocument[]
 }
 
 /**
- * Returns an entry's line without envelope and documents, and separately the entry's documents. A batch is read
- * whole, which takes at most 18 MiB. `definition`: stored definition of the type that the entry registers.
+ * Returns an entry's line without envelope and documents, and separately the entry's documents. A batch is read as a
+ * whole, which takes at most 18 MiB. `definition`: stored definition of the type that the entry registers; null if the
+ * entry registers no type.
  */
 export async function archiveEntry(read: EntryRead, definition: Buffer | null): Promise<ArchivedEntry> {
   const { entry, received } = read
@@ -43,8 +44,8 @@ export async function archiveEntry(read: EntryRead, definition: Buffer | null): 
 }
 
 /**
- * Returns the items and documents of a batch. Subject and digest of a document are left out, because the item has
- * them.
+ * Returns the items and documents of a batch. The documents have no subject and no digest, because the items contain
+ * both.
  */
 async function archiveItems(parts: AsyncIterable<BatchRecord[]>) {
   const erasedBy: string[] = []

@@ -21,23 +21,23 @@ import { nativeProviders } from '../../signing/native.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
 import { STREAM_STRING_CHARS } from '../limits.ts'
 
-/** Items that are joined into one text of about 20 KB. */
+/** Maximum number of items that are joined into one text. 100 items take about 20 KB. */
 const ITEMS_PER_TEXT = 100
 
 /**
- * Entries from seq `from` up to `end` (exclusive). The lines may continue beyond `end` if a document was erased
- * meanwhile, but never beyond `endMax`.
+ * Entries from seq `from` up to `end` (exclusive). If a document was erased meanwhile, the lines may continue beyond
+ * `end`, but never beyond `endMax`.
  */
 type EntryRange = { readonly from: number; readonly end: number; readonly endMax: number }
 
 /**
- * Yields lines of docs/formats/export.md for the entries from seq `from` up to `end`, in several strings per line.
- * Each line ends with a newline. Returns the seq at which the lines ended. A withheld document is null like an erased
- * document, but no entry explains why.
+ * Yields the lines of docs/formats/export.md for the entries from seq `from` up to `end`. A line is one or more
+ * strings, and ends with a newline. Returns the seq at which the lines ended. A withheld document is null like an
+ * erased document, but no entry explains why.
  *
- * Lines are read one after another, not in one snapshot. If a document is erased during the export, it is missing
- * from its line, and the entry that erased it may come after `end`. The lines then continue up to that entry. Without
- * that entry, a reader could not distinguish an erased document from a deleted one.
+ * Lines are read one after another, not in one snapshot. If a document is erased during the export, the document is
+ * missing from its line, and the entry that erased it may come after `end`. The lines then continue up to that entry.
+ * Without that entry, a reader could not distinguish an erased document from a deleted one.
  */
 export async function* entryLines(
   db: Db,
@@ -59,8 +59,8 @@ export async function* entryLines(
 }
 
 /**
- * Yields a whole export: the ledger and its keys, its first `end` entries (sometimes more, see entryLines), and the
- * newest checkpoint that covers only these entries.
+ * Yields a whole export: the ledger and its keys, the first `end` entries, and the newest checkpoint that covers only
+ * entries of the export. entryLines may continue beyond `end`, so there may be more entries.
  */
 export async function* exportLines(
   db: Db,
@@ -73,8 +73,8 @@ export async function* exportLines(
   const withheld = shown === 'all' ? {} : { documents: shown }
   yield `${JSON.stringify({ export: 1, ledger, keys, ...withheld })}\n`
   const size = yield* entryLines(db, ledgerId, { from: 0, end, endMax: Number.MAX_SAFE_INTEGER }, shown)
-  // Entries beyond `end` may be signed with a key that the first line does not list. The error ends the export here,
-  // and the reader repeats it.
+  // Entries beyond `end` may be signed with a key that is missing from the first line of the export. The error ends the
+  // export here, and the client requests a new export.
   if (size > end && (await listEnvelopeKeys(db)).length > keys.length) {
     const detail = 'a document was erased and a key was rotated during the export: export again'
     throw new ApiError('unavailable', detail, { retryable: true, retryAfterMs: 1_000 })
@@ -98,21 +98,20 @@ type ReadEntry = {
   readonly entry: EntryRowRead
   readonly records: readonly EntryRecordRow[]
   readonly documents: readonly EntryDocumentRow[]
-  /** Envelope of another ledger's entry that this entry receives. */
+  /** Envelope of the peer's entry that this entry receives; null if this entry receives none. */
   readonly received: Buffer | null
 }
 
 /**
- * Renders one line without its newline. The line of a batch has no items, because a verifier that has the database
- * reads chunks instead (src/verify/verify-batch.ts).
+ * Renders one line without its newline. The line of a batch has no items. A verifier that has the database reads the
+ * items from chunks instead (src/verify/verify-batch.ts).
  */
 export function entryLine({ entry, records, documents, received }: ReadEntry, shown: DocumentsShown): string {
   return `${lineStart(entry)}${documentsJson({ records, documents }, shown)},"items":null${renderReceived(received)}${renderSigner(entry)}}`
 }
 
 /**
- * Yields a line with its newline. The line of a batch is yielded chunk by chunk, because the line of a full batch has
- * megabytes.
+ * Yields a line with its newline. The line of a batch is yielded chunk by chunk, because a full batch takes megabytes.
  */
 async function* lineTexts(
   { items, ...read }: EntryRead,
@@ -158,15 +157,12 @@ function lineStart(entry: EntryRowRead): string {
   )
 }
 
-/**
- * Renders the member `received`. Returns '' if the entry received none, because the member is then absent, like
- * `references`.
- */
+/** Renders the member `received`. Returns '' if the entry received no envelope, because the member is then absent. */
 function renderReceived(envelope: Buffer | null): string {
   return envelope === null ? '' : `,"received":"${envelope.toString('base64')}"`
 }
 
-/** Renders the member `signer`. Returns '' if the server signed. */
+/** Renders the member `signer`. Returns '' if the server signed the entry. */
 function renderSigner({ signer }: EntryRowRead): string {
   return signer === null ? '' : `,"signer":{"alg":"${signer.alg}","spki":"${signer.spki}"}`
 }
@@ -205,7 +201,7 @@ function renderStepDocument(d: EntryDocumentRow, shown: DocumentsShown): string 
 
 type ShownDocument = {
   readonly subject: string
-  /** Lower-case hex. */
+  /** Digest in lower-case hex. */
   readonly digest: string
   readonly salt: Buffer | null
   readonly content: Buffer | null
@@ -222,10 +218,7 @@ function renderDocument(d: ShownDocument, shown: DocumentsShown): string {
   )
 }
 
-/**
- * Renders the member `references` only for records with references, so that the lines of all other records do not
- * change.
- */
+/** Renders the member `references`. Returns '' if the record has no references, because the member is then absent. */
 function renderReferences(list: Buffer | null, shown: DocumentsShown): string {
   if (list === null || shown === 'withheld') return ''
   return `,"references":${list.toString('utf8')}`

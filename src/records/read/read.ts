@@ -22,8 +22,8 @@ export type RenderDeps = { readonly lookups: Lookups; readonly envelopeKeys: Env
 export type RecordJson = { readonly record: string; readonly version: number }
 
 /**
- * A requested record. `peerId`: the peer that sent the record; null: it is the ledger's own. `render` returns JSON of
- * the record as it was found.
+ * A requested record. `peerId`: the peer that sent the record; null if the record belongs to this ledger. `render`:
+ * returns the JSON of the record as it was found.
  */
 export type FoundRecord = {
   readonly version: number
@@ -34,7 +34,7 @@ export type FoundRecord = {
 
 /**
  * Returns a record, or null if the ledger does not have it. `ownAgent`: the only agent whose records the caller may
- * see; null: the caller may see all. A record that the caller may not see counts as missing.
+ * see; null if the caller may see all. A record that the caller may not see counts as missing.
  */
 export async function findVisibleRecord(
   deps: RenderDeps,
@@ -63,7 +63,7 @@ export function renderRows(
 }
 
 /**
- * Returns whether the caller may see this record. `ownAgent`: the only agent whose records the caller may see; null:
+ * Returns whether the caller may see this record. `ownAgent`: the only agent whose records the caller may see; null if
  * the caller may see all.
  */
 export function isVisible(
@@ -75,8 +75,8 @@ export function isVisible(
 }
 
 /**
- * Returns the answer that the request got which wrote the entry at `seq`. Replays send it again. `version` is null
- * for a batch.
+ * Returns the first answer to the request that wrote the entry at `seq`. A replay gets this answer again. `version` is
+ * null for a batch.
  */
 export async function getAnswerOfEntry(
   deps: ReadDeps,
@@ -104,7 +104,7 @@ export async function getAnswerOfEntry(
   return { record: batch, version: null }
 }
 
-/** Returns a gated record as it was after its entry at `seq`. Documents that were erased since then are left out. */
+/** Returns a gated record in the state after its entry at `seq`. Documents that were erased later are left out. */
 async function getRecordAsOf(
   { readPool, lookups, envelopeKeys }: ReadDeps,
   ledgerId: Uuid,
@@ -122,8 +122,7 @@ async function getRecordAsOf(
     version,
     revisions: rows[0]?.revisions ?? 0,
     share: sharedUpTo(row, seq),
-    // If the terms named no performer, the agent that activates the record became its performer with the second
-    // entry.
+    // If the terms named no performer, the second entry made the agent that activated the record its performer.
     ...(version === 1 && performerColumns(performer)),
   }
   const shown = {
@@ -155,12 +154,12 @@ export type Rendered<Row> = Row extends unknown
   : never
 
 /**
- * A row of a record. It was read from the database, or a write made it from what it signed. In the second case it has
- * texts instead of bytes: JSON, or texts as the API shows them.
+ * A row of a record. A row that was read from the database has bytes. A row that a write made from its own signed data
+ * has texts instead: JSON, or texts as the API shows them.
  */
 export type RenderedRow = Rendered<RecordRowRead>
 
-/** Ids of a record as text. A write has them already. */
+/** Ids of a record as text. A write already has these texts. */
 type RenderedIds = { readonly [Name in 'id' | 'ledger' | 'actor' | 'key']: string }
 
 export function idsOf(ledgerId: Uuid, { recordId, actorId, keyId }: RenderedRow): RenderedIds {
@@ -173,8 +172,8 @@ export function idsOf(ledgerId: Uuid, { recordId, actorId, keyId }: RenderedRow)
 }
 
 /**
- * Renders a record of this ledger as JSON. No other code does this. `steps`: for a gated record, its newest step of
- * each kind.
+ * Renders a record of this ledger as JSON. `steps`: the newest step of each kind of a gated record; empty for other
+ * records.
  */
 export function renderRow(ids: RenderedIds, row: RenderedRow, steps: Steps): string {
   const standing = lifecycleStateOf(row)

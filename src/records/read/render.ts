@@ -3,7 +3,7 @@ import { type OtherMembers, SHOWN_OTHERS } from '../../proof/statement/record-me
 
 /**
  * A record as the API shows it. The JSON is concatenated, which takes a third of the time of JSON.stringify (1.0
- * instead of 3.2 µs). No string below needs escaping, because each is an id, a hash, a time or a type name. Payload,
+ * instead of 3.2 µs). The strings below need no escaping: they are ids, hashes, times and type names. Payload,
  * references and metadata are canonical JSON already.
  */
 export type RecordView = {
@@ -13,7 +13,7 @@ export type RecordView = {
   readonly state: string
   readonly version: number
   readonly nextEvents: readonly string[]
-  /** Canonical JSON of the payload, and its salt in base64url. Both are null if the payload was erased. */
+  /** Payload in canonical JSON, and its salt in base64url. Both are null if the payload was erased. */
   readonly payload: string | null
   readonly salt: string | null
   readonly digest: string
@@ -21,7 +21,7 @@ export type RecordView = {
   readonly key: string
   readonly onBehalfOf: string | null
   readonly parent: string | null
-  /** Canonical JSON; null if the record has no references, or if they were erased. */
+  /** References in canonical JSON; null if the record has no references, or if they were erased. */
   readonly references: string | null
   readonly occurredAt: string | null
   readonly otherMembers: OtherMembers | null
@@ -35,7 +35,10 @@ export type RecordView = {
 }
 
 export type ErasureView = {
-  /** null if the erasing entry is unreadable. In this case nobody signed the erasure, and `verify` reports it. */
+  /**
+   * Code that says why the document was erased. null if the erasing entry is unreadable. Such an entry was not signed,
+   * and `verify` reports it.
+   */
   readonly code: string | null
   readonly by: string
   readonly recordedAt: string
@@ -82,8 +85,8 @@ function renderEntry(e: EntryView): string {
 }
 
 /**
- * Quotes a text without escaping it. Only for ids, hashes, times and names of types. For text from users, use `quote`
- * of proof/json/jcs.ts.
+ * Quotes a text without escaping it. Use this function only for ids, hashes, times and names of types. For text from
+ * users, use `quote` of proof/json/jcs.ts.
  */
 export function quotePlain(text: string | null): string {
   return text === null ? 'null' : `"${text}"`
@@ -92,7 +95,7 @@ export function quotePlain(text: string | null): string {
 type BatchView = {
   readonly batch: string
   readonly entry: EntryView
-  /** JSON texts made by renderBatchRecord, joined with commas. */
+  /** JSON texts that renderBatchRecord made, joined with commas. */
   readonly records: string
 }
 

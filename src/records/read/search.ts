@@ -13,7 +13,7 @@ import { type RenderDeps, renderRows } from './read.ts'
 
 type RecordQuery = { readonly [Name in FilterName]?: string | undefined }
 
-/** A page of a search. `records`: JSON texts. `next`: where the next page begins; null on the last page. */
+/** A page of a search. `records`: JSON texts. `next`: position at which the next page begins; null on the last page. */
 type RecordListPage = { readonly records: readonly string[]; readonly next: RecordPosition | null }
 
 export async function listRecords(
@@ -26,8 +26,8 @@ export async function listRecords(
 }
 
 /**
- * Parses the filters. Throws ApiError for invalid ids and for times that do not exist. `ownAgent`: the only agent
- * whose records the caller may see; null: all agents.
+ * Parses the filters. Throws ApiError for invalid ids and for times that do not exist. `ownAgent`: the only agent whose
+ * records the caller may see; null if the caller may see the records of all agents.
  */
 export function parseFilters(query: RecordQuery, ownAgent: Uuid | null): RecordFilters {
   const { type, state, reference, traceId } = query
@@ -46,8 +46,8 @@ export function parseFilters(query: RecordQuery, ownAgent: Uuid | null): RecordF
     ...(traceId !== undefined && { traceId }),
     ...agents,
     ...(query.principal !== undefined && { principal: uuidOf('agt', query.principal, 'principal') }),
-    // If the query already names the caller's own agent, the caller may see all matches. Then the search needs one
-    // index walk instead of three, and no check of each match.
+    // If the query already names the caller's own agent, the caller may see all matches. The search then needs one
+    // index walk instead of three, and does not have to check each match.
     ...(ownAgent && !Object.values(agents).includes(ownAgent) && { ownAgent }),
     ...(occurred && { occurred }),
     ...(recorded && { recorded }),

@@ -6,7 +6,7 @@ import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { toBase64Url, toHex } from '../../signing/text-of-bytes.ts'
 import { quotePlain } from './render.ts'
 
-/** One step of a gated record. It is read from the signed statement of the step and the document beside it. */
+/** One step of a gated record, read from its signed statement and the document beside the statement. */
 export type Step = {
   readonly kind: StepKind
   readonly version: number
@@ -18,7 +18,10 @@ export type Step = {
 
 type StepDocument = {
   readonly digest: Uint8Array
-  /** Salt and content are null if the entry at `erasedBy` erased the document. `content`: canonical JSON. */
+  /**
+   * Salt of the document. Salt and content are null if the entry at `erasedBy` erased the document. `content`:
+   * canonical JSON.
+   */
   readonly salt: Uint8Array | null
   readonly content: string | null
   readonly erasedBy: number | null
@@ -28,9 +31,9 @@ type StepDocument = {
 export type Steps = { readonly [Kind in StepKind]?: Step }
 
 /**
- * Reads steps from their envelopes. A step is left out if its envelope has no statement of its kind. Nobody signed
- * such a step, and `verify` reports it. Lists must not fail if an attacker with the API's database login has written
- * such a step.
+ * Reads steps from their envelopes. A step is left out if its envelope has no statement of its kind. Nobody signed such
+ * a step, and `verify` reports it. An attacker with the API's database login can write such steps, and lists must not
+ * fail because of them.
  */
 export function readSteps(keys: EnvelopeKeys, rows: readonly StepRow[]): Steps {
   return Object.fromEntries(
@@ -92,17 +95,17 @@ export type Terms = {
   readonly deadline: string | null
   readonly maxRevisions: number
   readonly revisions: number
-  /** Canonical JSON. */
+  /** Tolerances in canonical JSON; null if the terms have none. */
   readonly tolerances: string | null
-  /** Peers that the record is shared with, sorted by peer; null: it is not shared. */
+  /** Peers with which the record is shared, sorted by peer; null if the record is not shared. */
   readonly share: readonly { readonly peer: string; readonly documents: 'whole' | 'digests' }[] | null
   /** The newest offer for a record of another ledger; null for a record of this ledger. */
   readonly offer: OfferView | null
 }
 
 /**
- * Renders the member `gated` of a record as JSON. If a step was repeated after a revision, the last repetition is
- * shown.
+ * Renders the member `gated` of a record as JSON. If a step was repeated after a revision, the newest step of that kind
+ * is shown.
  */
 export function renderGated(terms: Terms, steps: Steps): string {
   const completion = steps['completion-submitted']

@@ -8,12 +8,12 @@ import { applies, isHeld, isOver, retentionOf } from './rules.ts'
 
 export type Preview = {
   readonly records: number
-  /** Records that would be erased if no legal hold covered them. */
+  /** Number of records that would be erased if no legal hold covered them. */
   readonly held: number
-  /** When the oldest of the counted records ended. */
+  /** Time at which the oldest of the counted records ended. */
   readonly oldest: Date | null
   readonly byType: Readonly<Record<string, number>>
-  /** Seq at which the next page begins; null: the end was reached. */
+  /** Seq at which the next page begins; null if the end was reached. */
   readonly nextSeq: number | null
 }
 

@@ -3,7 +3,6 @@ import { listHolds, listRules } from '../../db/records/retention-rules.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { HOLDS_STANDING_MAX } from '../limits.ts'
 
-/** Rules of a ledger, and its current legal holds. */
 export type RetentionState = Awaited<ReturnType<typeof readRetention>>
 
 export async function readRetention(db: Db, ledgerId: Uuid) {

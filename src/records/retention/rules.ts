@@ -3,8 +3,8 @@ import type { Uuid } from '../../proof/ids.ts'
 import { MS_PER_DAY } from '../limits.ts'
 
 /*
- * Finds the rule and the legal holds that apply to a record. This code only selects candidates and previews rules.
- * SQL makes the decision, under the lock of the ledger's head (migrations/functions/retention.sql).
+ * Finds the retention rule and the legal holds that apply to a record. This code only selects candidates and previews
+ * rules. SQL makes the decision, under the lock of the ledger's head (migrations/functions/retention.sql).
  */
 
 /**
@@ -15,11 +15,10 @@ export type RecordFacts = {
   readonly recordId: Uuid
   readonly type: string
   readonly agents: readonly Uuid[]
-  /** Seq of the entry that created it. */
   readonly madeSeq: number
 }
 
-/** `replacedSeq`: seq of the next rule with the same selector; null: no rule replaces this one. */
+/** A retention rule. `replacedSeq`: seq of the next rule with the same selector; null if no rule replaces this rule. */
 type Rule = Selector & {
   readonly seq: number
   readonly days: number | null
@@ -28,13 +27,14 @@ type Rule = Selector & {
 
 type Hold = Selector & { readonly seq: number; readonly recordIds: readonly Uuid[] | null }
 
-/** Retention time of a record, and seq of the entry that set it. `days`: null means forever. */
+/** Retention time of a record, and seq of the entry that set the rule. `days`: null means forever. */
 export type Retention = { readonly days: number | null; readonly ruleSeq: number }
 
 /**
- * Returns the longest applicable retention; null: no rule applies. A rule applies to the records that are created
- * before another rule with the same selector replaces it. It also applies to all older records, because a promised
- * time may be extended but not shortened.
+ * Returns the longest retention of all rules that apply; null if no rule applies.
+ *
+ * A rule applies to all records that are older than the rule. It also applies to newer records, until another rule with
+ * the same selector replaces it. So a promised time may be extended but not shortened.
  */
 export function retentionOf(rules: readonly Rule[], facts: RecordFacts): Retention | null {
   let longest: Rule | null = null
@@ -45,15 +45,15 @@ export function retentionOf(rules: readonly Rule[], facts: RecordFacts): Retenti
   return longest && { days: longest.days, ruleSeq: longest.seq }
 }
 
-/** Returns whether a rule is longer than another one, or equally long and newer. */
+/** Returns whether `rule` is longer than `than`, or equally long and newer. */
 function isLonger(rule: Rule, than: Rule): boolean {
   const [days, thanDays] = [rule.days ?? Number.POSITIVE_INFINITY, than.days ?? Number.POSITIVE_INFINITY]
   return days > thanDays || (days === thanDays && rule.seq > than.seq)
 }
 
 /**
- * Returns whether the retention time is over. `since`: when the record ended; null: it has not ended. `days`: null
- * means forever.
+ * Returns whether the retention time is over. `since`: time at which the record ended; null if the record has not
+ * ended. `days`: null means forever.
  */
 export function isOver(since: Date | null, days: number | null, nowMs: number): boolean {
   return days !== null && since !== null && since.getTime() + days * MS_PER_DAY <= nowMs
@@ -65,7 +65,7 @@ export function isHeld(holds: readonly Hold[], facts: RecordFacts): boolean {
 }
 
 type WithRecords<T> = T & { readonly recordIds?: readonly Uuid[] | null }
-/** Index of rules or holds by type and agent, and of holds by the records that they name. */
+/** Index of rules or holds: `bySelector` by agent and type, `named` by the records that a hold names. */
 type Index = {
   readonly bySelector: ReadonlyMap<string, readonly Selector[]>
   readonly named: ReadonlyMap<Uuid, readonly Selector[]>
@@ -74,8 +74,8 @@ type Index = {
 const indexes = new WeakMap<readonly Selector[], Index>()
 
 /**
- * Yields the rules or holds that apply to the record. Holds that name records are left out. With the index, not all
- * of a thousand rules are compared with each record of a ledger.
+ * Yields the rules or holds whose selector matches the record. Holds that name records are left out. Because of the
+ * index, a record is not compared with each of a thousand rules.
  */
 function* applicable<T extends Selector>(all: readonly T[], { type, agents }: RecordFacts): Generator<T> {
   const { bySelector } = indexOf(all)
@@ -104,7 +104,7 @@ function addTo<K>(map: Map<K, Selector[]>, key: K, one: Selector): void {
   else map.set(key, [one])
 }
 
-/** Returns the key of a selector. A space can separate both parts, because names of types contain no spaces. */
+/** Returns the key of a selector. The space separates both parts safely, because names of types contain no spaces. */
 const keyOf = ({ type, agentId }: Selector) => `${agentId ?? ''} ${type ?? ''}`
 
 export function applies({ type, agentId }: Selector, facts: Pick<RecordFacts, 'type' | 'agents'>): boolean {

@@ -25,8 +25,8 @@ type SubjectRecord = { readonly record: string; readonly documents: readonly Era
 const BEFORE_ALL: SubjectPosition = { seq: -1, index: 0 }
 
 /**
- * Returns a page of those records of a person that still have documents, with the paths that erase these documents.
- * `next`: null on the last page.
+ * Returns a page of a person's records that still have documents. Each document comes with the path of the request that
+ * erases it. `next`: null on the last page.
  */
 export async function findSubject(
   deps: EraseDeps,
@@ -54,13 +54,13 @@ type Erased = {
 }
 
 /**
- * Erases the documents of a person's records, as many as one receipt can list. The caller continues at `next`. A
- * document stays, and is reported, if it has a legal hold or if a peer's decision needs it. The database decides each
- * erasure as if it were requested alone.
+ * Erases the documents of a person's records, as many as one `subject-erased` entry can list. The caller continues at
+ * `next`. A document is not erased, but reported, if it has a legal hold or if a peer's decision needs it. The database
+ * decides each erasure separately.
  *
- * After a failed erasure no further erasure begins, and the receipt lists what was erased before. Then `next` is the
- * position before the first record with a document that was not erased because of the failure. If nothing was erased,
- * throws the error.
+ * After a failed erasure no further erasure begins, and the `subject-erased` entry lists the documents that were erased
+ * before. `next` is then the position before the first record with a document that is still undecided. Throws the error
+ * of the failed erasure if no document was erased.
  */
 export async function eraseSubject(
   deps: EraseDeps,
@@ -119,7 +119,7 @@ type ErasureReason = { readonly code: string; readonly reason: string | null }
 type ErasedPage = {
   readonly erased: readonly number[]
   readonly held: readonly (ErasureCandidate & { readonly case: string })[]
-  /** The first record with a document that is still undecided, and the error; null: no erasure failed. */
+  /** The first record with a document whose erasure is still undecided, and the error. null if no erasure failed. */
   readonly failed: { readonly record: PageRecord; readonly error: unknown } | null
 }
 
@@ -148,8 +148,8 @@ async function erasePage(
     if (of === null) undecided.add(one)
     else held.push({ ...one, case: of })
   }
-  // Payloads are erased last, because the label is erased with the payload. After an interrupted request, a repeated
-  // one still finds the record by its label.
+  // Payloads are erased last, because the label is erased with the payload. After an interruption, a repeated request
+  // still finds the record by its label.
   const free = [...undecided].sort((a, b) => Number(isPayload(a)) - Number(isPayload(b)))
   for (let start = 0; start < free.length; start += SUBJECT_ERASURES_AT_ONCE) {
     const some = free.slice(start, start + SUBJECT_ERASURES_AT_ONCE)
@@ -163,7 +163,6 @@ async function erasePage(
     }
     const rejected = outcomes.find((outcome) => outcome.status === 'rejected')
     if (!rejected) continue
-    // `undecided` is in the order of the records.
     const [first] = undecided
     return { erased, held, failed: { record: first!.record, error: rejected.reason } }
   }
@@ -184,8 +183,8 @@ function nameOf({ record: { recordId }, document }: ErasureCandidate) {
 }
 
 /**
- * Erases one document. Returns the seq of the erasure. If a legal hold prevents it, returns the case of the hold.
- * Returns null if the document was erased before.
+ * Erases one document. Returns the seq of the erasure, or null if the document was erased before. If a legal hold or a
+ * peer's decision prevents the erasure, returns the hold's case or a text about the decision.
  */
 async function eraseOne(
   deps: EraseDeps,

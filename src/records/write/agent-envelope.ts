@@ -13,11 +13,11 @@ import { nativeProviders } from '../../signing/native.ts'
 type Deps = { readonly envelopeKeys: EnvelopeKeys; readonly now: () => number }
 
 /**
- * Opens the envelope of an agent that signs for itself. Returns null if the request has no envelope.
+ * Opens the envelope of an agent that signs its own entries. Returns null if the request has no envelope.
  *
- * The server trusts only that the agent signed the envelope. It builds the statement that it would have signed
- * itself, and refuses an envelope with any other statement. Whether the key is revoked is decided by
- * `append_entries`, in the order of the chain. Throws `envelope_refused` and `signing_key_refused`.
+ * The server builds the statement that it would have signed itself, and refuses an envelope with any other statement.
+ * So only the signature comes from the agent. `append_entries` decides whether the key is revoked, in the order of the
+ * chain. Throws `envelope_refused` and `signing_key_refused`.
  */
 export async function openEnvelope(
   { envelopeKeys, now }: Deps,
@@ -52,8 +52,8 @@ export function requireSalt(signed: AgentSigned | null, salt: string | undefined
 }
 
 /**
- * Returns the id that the agent chose for the record. Throws `statement_mismatch` unless the envelope notarizes or
- * creates a record with a valid id.
+ * Returns the id that the agent chose for the record. Throws `statement_mismatch` if the envelope neither notarizes nor
+ * creates a record, or if the record's id is invalid.
  */
 export function chosenRecordId(signed: AgentSigned): Uuid {
   const { kind, predicate } = signed.statement
@@ -65,7 +65,10 @@ export function chosenRecordId(signed: AgentSigned): Uuid {
   return id
 }
 
-/** Checks the id of a batch that an agent signed. It must be the id of the first record, whose low 12 bits are zero. */
+/**
+ * Throws an error if the envelope of an agent is not about a batch, or if the batch's id is invalid. The id of the
+ * batch must be the uuid of the batch's first record, whose low 12 bits are zero.
+ */
 export function refuseChosenBatch(signed: AgentSigned, { first }: { readonly first: Uuid }): void {
   const { kind, subjects } = signed.statement
   if (kind !== 'batch-notarized') throw mismatch('/predicateType', 'batch-notarized')
@@ -74,8 +77,8 @@ export function refuseChosenBatch(signed: AgentSigned, { first }: { readonly fir
 }
 
 /**
- * Returns the error for an envelope of a shared record. Peers verify such a record with the server's key, because
- * they do not know the keys of agents.
+ * Returns the error for an agent's envelope of a shared record. Peers verify shared records with the server's key,
+ * because they do not know the keys of agents.
  */
 export function sharedUnsigned(path: string): ApiError {
   return new ApiError('not_signable', 'only the server signs a record that is shared with peers', {

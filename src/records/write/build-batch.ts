@@ -43,8 +43,8 @@ import { hashSubject } from '../subjects/label.ts'
 import { verifyBuiltIn } from './typed-payload.ts'
 
 /*
- * Builds the part of a batch that needs neither the database nor a key, so that a thread can do this work
- * (src/http/bodies/thread.ts). Documents are salted and digested, items are hashed, chunks are compressed, and the
+ * Builds the part of a batch that needs neither the database nor a key. A thread can do this work
+ * (src/http/bodies/thread.ts): documents are salted and digested, items are hashed, chunks are compressed, and the
  * answer is written.
  */
 
@@ -67,9 +67,9 @@ export type BatchRequestItem = OtherRequest & {
 
 export type BatchContext = {
   readonly actor: Uuid
-  /** Key for the hashes of subject labels. */
+  /** Key with which labels of subjects are hashed. */
   readonly subjectSalt: Uint8Array
-  /** Trace for items that have no trace of their own. */
+  /** Trace of items that have no trace of their own; null if there is none. */
   readonly traceparent: string | null
   /** Envelope in base64; absent if the server signs. */
   readonly envelope?: string | undefined
@@ -77,14 +77,13 @@ export type BatchContext = {
   readonly request: { readonly method: string; readonly path: string } | null
 }
 
-/** A name, and the index of the first item that has it. */
+/** A name, and the index of the first item that contains the name. */
 export type FirstUse = { readonly name: string; readonly index: number }
 
 /** Everything that a batch's entry signs and stores, and the names that must be looked up in the ledger. */
 export type BuiltBatch = {
   readonly count: number
   readonly first: Uuid
-  /** The request's envelope, unchanged. */
   readonly envelope: string | undefined
   readonly root: Uint8Array
   readonly chunks: readonly ChunkRow[]
@@ -97,7 +96,7 @@ export type BuiltBatch = {
   readonly agents: readonly FirstUse[]
   /** The parent of each item; null if no item has a parent. */
   readonly parents: readonly (string | number | null)[] | null
-  /** Payloads of registered types, as canonical JSON. They must still be validated. */
+  /** Payloads of registered types, as canonical JSON. The payloads still have to be validated. */
   readonly payloads: readonly { readonly type: string; readonly index: number; readonly canonical: string }[]
 }
 
@@ -155,7 +154,7 @@ export function buildBatch(
     records.push(record)
     const digest = toHex(payload.digest)
     const digests = { digest, references: references?.digest ?? null }
-    // The request contains the agent's id as text, so the id need not be formatted.
+    // The request contains the agent's id as text. So the function returns that text instead of formatting the id.
     const signed = itemOf(ids[index]!, record, digests, () => item.onBehalfOf!)
     refuseUnverifiable(signed, index === 0 || records[index - 1]!.type !== item.type)
     leaves.push(itemLeaf(sha256, itemBytes(signed)))
@@ -182,11 +181,11 @@ export function buildBatch(
 }
 
 /**
- * Throws `batch_item` for an item that verifiers would refuse. This shows a bug of the server, and the batch is not
- * built. `isOther`: whether the item's type differs from the previous item's.
+ * Throws `batch_item` for an item that verifiers would refuse. Such an item shows a bug of the server, and the batch is
+ * not built. `isOther`: true if the item's type differs from the previous item's type.
  *
- * Ids and digests are made from bytes and cannot be malformed. So only one item of each type is checked completely (1
- * us). Texts from requests are checked in every item (0.2 us).
+ * Ids and digests are made from bytes and cannot be malformed. So one item of each type is checked completely, which
+ * takes 1 us. In all items, the texts from the request are checked, which takes 0.2 us.
  */
 function refuseUnverifiable(item: BatchItem, isOther: boolean): void {
   if (isOther) parseBatchItem(item as unknown as JsonValue)
@@ -201,8 +200,8 @@ const TEXT_CHECKS = (['occurredAt', 'traceparent', ...OTHER_MEMBERS.map(([name])
 )
 
 /**
- * Returns the id of the first record in a batch that an agent signs. The batch has the same id, with another prefix.
- * Everything else in the envelope is checked when the entry is sealed.
+ * Returns the id of the first record in a batch that an agent signs. The batch has this id with another prefix. The
+ * rest of the envelope is checked later (openEnvelope).
  */
 function chosenFirstId(envelope: string): Uuid {
   try {
@@ -238,7 +237,7 @@ function idOf(prefix: IdPrefix, id: string, code: 'unknown_agent' | 'unknown_par
 
 /**
  * Returns the JCS of a request's item. Its documents are in canonical form already. The salt is left out, because two
- * requests that differ only in salts mean the same.
+ * requests that differ only in salts count as the same request.
  */
 function canonicalItem(
   item: BatchRequestItem,
@@ -266,9 +265,9 @@ const REQUEST_NAMES = [
 ].sort()
 
 /**
- * Returns the rows of a batch's records. `subjects`: hashes of labels, one for each record. The hashes are copied
- * into a buffer of their own, because they are sent between threads and wait in the append queue. Without the copy,
- * the 40 KiB of 1,000 records would keep 768 KiB of memory in use.
+ * Returns the rows of a batch's records. `subjects`: hashes of labels, one for each record. The hashes are copied into
+ * a new buffer, because they are sent between threads and wait in the append queue. Without the copy, the 40 KiB of
+ * 1,000 records would keep 768 KiB of memory in use.
  */
 export function chunksOf(
   first: Uuid,

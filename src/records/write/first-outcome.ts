@@ -5,13 +5,18 @@ import type { Db } from '../../db/connect/client.ts'
 import { ApiError } from '../../errors.ts'
 import type { Caller } from '../../ledgers/caller.ts'
 
-/** Seq of the entry that an earlier request with the same Idempotency-Key wrote. */
+/**
+ * Outcome of an earlier request. `replayedSeq`: seq of the entry that the earlier request with the same Idempotency-Key
+ * wrote.
+ */
 export type FirstOutcome = { readonly replayedSeq: number }
 
 /**
- * Returns the outcome of the first request, if this request is a retry of it; null: it is not. It is called when the
- * current state would refuse the request, because the first request may have changed the state, or a time may have
- * passed since. Throws `idempotency_key_reused`.
+ * Returns the outcome of the first request if this request is a retry; null if it is not a retry. Throws
+ * `idempotency_key_reused`.
+ *
+ * The function is called if the ledger's current state would refuse the request. The first request may itself have
+ * changed the state, or a time that the request names may have passed since.
  */
 export async function findFirstOutcome(
   deps: { readonly readPool: Db },
@@ -26,8 +31,9 @@ export async function findFirstOutcome(
 }
 
 /**
- * Throws `invalid_request` if the time at `path` has passed. If the request is a retry after a lost answer, the time
- * may have passed since the first request. Then the outcome of the first request is returned instead.
+ * Checks that the time at `path` has not passed. If it has not passed, returns null. If it has passed and the request
+ * is a retry, returns the outcome of the first request, because the time may have passed after that. Otherwise throws
+ * `invalid_request`.
  */
 export async function refusePast(
   deps: { readonly readPool: Db; readonly now: () => number },

@@ -11,10 +11,10 @@ const KEY_HASH_BYTES = 16
 
 /**
  * Returns the fingerprint of a request with an Idempotency-Key: a hash of the key, and a hash of the request, which
- * Postgres salts. Returns null without the header.
+ * Postgres salts. Returns null if the request has no such header.
  *
- * Two spellings of the same JSON count as the same request. Two signatures of an agent over the same content count as
- * the same request too, because an agent that lost the answer or its memory may sign the content again.
+ * Two spellings of the same JSON count as the same request. Two signatures of an agent over the same content also count
+ * as the same request. An agent may sign the content again if it lost the answer or its memory.
  */
 export function fingerprint(
   entropy: Entropy,

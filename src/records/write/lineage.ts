@@ -21,8 +21,8 @@ import { quotePlain } from '../read/render.ts'
 type LineageDeps = RenderDeps & { readonly readPool: Db; readonly searches: Searches }
 
 /**
- * A record of a ledger, as a caller may see it. `ownAgent`: the only agent whose records the caller may see; null:
- * the caller may see all records.
+ * A record of a ledger, and who requests it. `ownAgent`: the only agent whose records the caller may see; null if the
+ * caller may see all records.
  */
 type RecordRef = {
   readonly ledgerId: Uuid
@@ -30,7 +30,7 @@ type RecordRef = {
   readonly ownAgent: Uuid | null
 }
 
-/** `depth`: number of levels, counted from the first ancestor. A record without a parent has depth 1. */
+/** A parent record. `depth`: its level, counted from the first ancestor. A record without a parent has depth 1. */
 export type ParentRecord = { readonly record: string; readonly recordId: Uuid; readonly depth: number }
 
 /**
@@ -66,8 +66,8 @@ async function findParent(
 }
 
 /**
- * Returns the parents that the items of a batch name, without duplicates. Throws ApiError for the first invalid
- * parent.
+ * Returns the parents that the items of a batch name. Maps each named id to its record. Throws ApiError for the first
+ * invalid parent.
  */
 export async function resolveParents(
   readPool: Db,

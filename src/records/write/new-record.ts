@@ -21,7 +21,7 @@ import type { ParentRecord } from './lineage.ts'
 import type { OnBehalfOf } from './on-behalf-of.ts'
 
 export type RecordRequest = OtherRequest & {
-  /** The value of the payload, or a SaltedText. */
+  /** Payload of the record: a JSON value or a SaltedText. */
   readonly payload: unknown
   readonly salt?: string | undefined
   readonly metadata?: unknown
@@ -33,13 +33,13 @@ export type RecordRequest = OtherRequest & {
   readonly subject: Uint8Array | null
   readonly traceparent: string | null
   readonly idempotency: IdempotencyRow | null
-  /** Signature by the agent; null: the server signs. */
+  /** Signature by the agent; null if the server signs. */
   readonly signed: AgentSigned | null
 }
 
 export type NewRecord = ReturnType<typeof makeRecord>
 
-/** The event that notarizes a record, alone or in a batch. The record has no other event. */
+/** The only event of a notarized record. Records of a batch have this event too. */
 export const NOTARIZED = { version: 1, to: 'RECORDED', previous: null } as const
 
 export function makeRecord(
@@ -69,7 +69,7 @@ export function makeRecord(
 }
 
 /**
- * Returns the trace of the record. If the agent signed, its own trace counts, because a proxy may have changed the
+ * Returns the trace of the record. If the agent signed a trace, that trace counts, because a proxy may have changed the
  * trace in the headers.
  */
 export function traceparentOf({
@@ -127,8 +127,8 @@ type FirstEntry = {
 const NOTARIZED_COLUMNS = { ...NOT_GATED, ...NOT_ERASED }
 
 /**
- * Returns JSON of the new record. The next read returns the same JSON. `gated`: columns of a gated record; null: the
- * record is notarized.
+ * Returns JSON of the new record, equal to the JSON that the next read returns. `gated`: columns of a gated record;
+ * null if the record is notarized.
  */
 export function renderNew(
   { agentId, keyId, agent, ledger, key }: Caller,

@@ -29,14 +29,14 @@ export type BatchDeps = WriteDeps & {
 }
 
 /**
- * `seq`: position of the batch's entry. `batch`: id of the batch; null if an earlier request with the same key wrote
- * it.
+ * Result of a written batch. `seq`: position of the batch's entry. `batch`: id of the batch; null if an earlier request
+ * with the same Idempotency-Key wrote the entry.
  */
 type BatchResult = { readonly batch: string | null; readonly seq: number }
 
 /**
- * Returns a ledger size at which none of the batch's spans and logs existed. The function is called each time the
- * batch is signed.
+ * Returns a ledger size at which none of the batch's spans and logs existed. The function is called each time the batch
+ * is signed.
  */
 type UnseenBefore = () => Promise<number>
 
@@ -51,8 +51,8 @@ export async function notarizeBatch(
   idempotency: IdempotencyRow | null,
   unseenBefore: UnseenBefore | null = null,
 ): Promise<BatchResult> {
-  // Payloads are verified before the signed time is taken, because the ledger may have to wait for its share of
-  // validation.
+  // The payloads are verified before the signed time is taken, because their validation may have to wait for the
+  // ledger's share of CPU.
   await verifyPayloads(deps, caller, built)
   const agents = built.agents.map(({ name, index }) => ({ agent: name, members: { index } }))
   await resolveAllOnBehalfOf(deps, caller, agents, idempotency)
@@ -82,7 +82,7 @@ async function verifyPayloads(deps: BatchDeps, caller: Caller, built: BuiltBatch
   }
 }
 
-/** Returns the types of the batch's items, without duplicates, in the order of the items. */
+/** Returns the types of the batch's items, without duplicates, in the order of their first items. */
 async function findTypes(
   deps: BatchDeps,
   caller: Caller,
@@ -105,7 +105,8 @@ async function findTypes(
 }
 
 /**
- * Checks the parents. An item may name an earlier item as its parent. Such parents count for the limit of depth too.
+ * Checks the parents of the items. An item may name an earlier item as its parent. The limit of depth also applies to
+ * such parents.
  */
 async function refuseParents(
   { readPool }: BatchDeps,

@@ -19,9 +19,9 @@ export function partyOf(caller: Caller, onBehalfOf: OnBehalfOf | null): Uuid {
 }
 
 /**
- * Returns the agent that a request names; null: it names none. The agent must belong to the caller's ledger, and the
- * caller's key must be allowed to act for others. A disabled agent is accepted if the request is a retry that
- * succeeded before, because the request then gets its first answer. Throws ApiError.
+ * Returns the agent that a request names; null if the request names none. The agent must belong to the caller's ledger,
+ * and the caller's key must be allowed to act for others. A disabled agent is accepted in a retry of a request that
+ * succeeded, because the retry gets the first answer. Throws ApiError.
  */
 export async function resolveOnBehalfOf(
   deps: AgentDeps,
@@ -34,7 +34,9 @@ export async function resolveOnBehalfOf(
   return found!
 }
 
-/** Resolves several agents. `members`: members of the problem document for the case that this agent is refused. */
+/**
+ * Resolves several agents. `members`: additional members of the problem document that is sent if this agent is refused.
+ */
 export async function resolveAllOnBehalfOf(
   deps: AgentDeps,
   caller: Caller,
@@ -51,9 +53,9 @@ export async function resolveAllOnBehalfOf(
 }
 
 /**
- * Returns the performer of a record: an agent of the ledger, or of a ledger that the record is shared with. A remote
- * agent is not looked up, because only its own ledger knows it. As in resolveOnBehalfOf, a disabled agent is accepted
- * on a retry. Throws `unknown_agent`, `agent_disabled`, `performer_not_shared`.
+ * Returns the performer of a record: an agent of the ledger, or of a ledger with which the record is shared. A remote
+ * agent is not looked up, because only its own ledger knows it. A disabled agent is accepted in a retry (see
+ * resolveOnBehalfOf). Throws `unknown_agent`, `agent_disabled`, `performer_not_shared`.
  */
 export async function resolvePerformer(
   deps: AgentDeps,

@@ -5,15 +5,15 @@ import type { TypeRegistry, Validity } from '../../ledgers/types/type-registry.t
 import type { Uuid } from '../../proof/ids.ts'
 import type { JsonValue } from '../../proof/json/json-value.ts'
 
-/** The ledger whose types are used. The time for compiling and validating is taken from this ledger's share. */
+/** The ledger whose types are used. Compiling and validating use this ledger's share of CPU time. */
 type TypeLedger = { readonly ledger: string; readonly ledgerId: Uuid }
 
 export type TypeDeps = { readonly types: TypeRegistry }
 type Members = Record<string, unknown>
 
 /**
- * Returns the type of this name. For a built-in type the result is not a promise, because most records have a
- * built-in type and nothing needs to be awaited. Throws `unknown_type`.
+ * Returns the type of this name. A built-in type is returned directly and not as a promise: most records have a
+ * built-in type, and a promise would slow them down. Throws `unknown_type`.
  */
 export function getType(
   deps: TypeDeps,
@@ -24,7 +24,7 @@ export function getType(
   return BUILT_IN_TYPES.get(name) ?? deps.types.get(ledger, name, members)
 }
 
-/** Returns a type that records can be notarized with. Throws `unknown_type`, `not_notarizable`. */
+/** Returns the type if records can be notarized with it. Throws `unknown_type`, `not_notarizable`. */
 export function getNotarizable(
   deps: TypeDeps,
   ledger: TypeLedger,
@@ -63,8 +63,8 @@ function requireNotarizable(type: RecordType, members: Members): RecordType {
 }
 
 /**
- * Throws `payload_invalid` if the payload does not match its type. Returns a promise if the ledger must wait for its
- * share of time. Returns nothing if the type accepts any object.
+ * Throws `payload_invalid` if the payload does not match its type. Returns a promise if the validation must wait for
+ * the ledger's share of CPU time. Returns nothing if the type accepts any object.
  */
 export function verifyPayload(
   deps: TypeDeps,
@@ -83,8 +83,8 @@ export function verifyPayload(
 }
 
 /**
- * Validates a payload while a batch is built, as verifyPayload does. The time is not taken from the ledger's share,
- * because built-in schemas need little time for each byte.
+ * Validates a payload while a batch is built, by the same rules as verifyPayload. The time does not count for the
+ * ledger's share, because built-in schemas need little time for each byte.
  */
 export function verifyBuiltIn(
   type: RecordType,
@@ -98,7 +98,7 @@ export function verifyBuiltIn(
     throw new Error(`the schema of ${type.name} must be cheap for every document`)
 }
 
-/** Validates evidence as verifyPayload validates a payload. Throws `evidence_invalid`. */
+/** Throws `evidence_invalid` if the evidence does not match its type. Works like verifyPayload. */
 export function verifyEvidence(
   deps: TypeDeps,
   ledger: TypeLedger,
@@ -108,7 +108,7 @@ export function verifyEvidence(
   return verifyDocument(deps, ledger, { type, code: 'evidence_invalid', schema: type.evidence }, evidence)
 }
 
-/** A document. `value` must be read only if there is a schema, because reading `value` may parse a large document. */
+/** A document. Read `value` only if there is a schema, because reading `value` may parse a large document. */
 type Document = { readonly value: unknown; readonly canonical: string }
 type JsonDocument = Document & { readonly value: JsonValue }
 type Expected = {
@@ -135,8 +135,8 @@ function refuseInvalid(expected: Expected, found: Validity, members: Members): v
 }
 
 /**
- * Returns the error for an invalid document. The error contains no value of the document, because problem documents
- * end up in logs, where the content of documents must not be.
+ * Returns the error for an invalid document. The error contains no value of the document, because errors are logged,
+ * and logs must not contain the content of documents.
  */
 function invalid(
   { type, code }: Pick<Expected, 'type' | 'code'>,

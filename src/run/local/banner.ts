@@ -1,6 +1,6 @@
 import { credentialsFile, type FirstLedger } from './first-ledger.ts'
 
-/** Returns the text that is printed once everything runs. Its curl line can be pasted unchanged. */
+/** Returns the text that is printed once everything runs. The curl line of the text can be pasted unchanged. */
 export function describeRunning(options: {
   url: string
   dataDir: string
@@ -28,8 +28,8 @@ Ctrl-C stops it. The next start uses the same data.
 }
 
 /**
- * Returns the line with the link to the console. The key is in the URL's fragment, which browsers never send. From
- * the second start on, the line has no key but a command that prints the link.
+ * Returns the line with the link to the console. The key is in the URL's fragment, which browsers never send. Only the
+ * first start shows the key. Later starts show a command that prints the link.
  */
 function consoleLine(url: string, { credentials: { consoleKey }, isNew }: FirstLedger, file: string): string {
   const link = `${url}/console/#key=`

@@ -16,7 +16,7 @@ type Options = {
   readonly settings: WorkerSettings
   readonly env: NodeJS.ProcessEnv
   readonly log: Log
-  /** For tests, which use shorter pauses and another script. */
+  /** Minimum pause before a restart. Tests set a shorter pause and another script. */
   readonly pauseMsMin?: number
   readonly script?: URL
 }
@@ -24,14 +24,14 @@ type Options = {
 export type ChildWorker = {
   /** Returns the metrics of the worker's process; empty if no worker answers. */
   metrics(): Promise<string>
-  /** Returns when the worker's rounds and its process have ended. */
+  /** Stops the worker. Resolves when the worker's rounds and its process have ended. */
   close(): Promise<void>
 }
 
 type Child = {
   readonly process: ChildProcess
   readonly ready: Promise<void>
-  /** Resolves with the reason when the process has ended, whatever the cause. */
+  /** Resolves with the reason when the process has ended for any cause. */
   readonly ended: Promise<string>
   send(message: ToWorker): void
   metrics(): Promise<string>
@@ -44,13 +44,13 @@ const OMITTED_VARIABLES =
   /^(DATABASE_URL|TALLYSTICK_(API|WORKER)_DATABASE_URL|TALLYSTICK_(MASTER|OPERATOR)_KEY(_PREVIOUS)?(_FILE)?)$/
 
 /**
- * Runs the worker of `npm start` as a process with lower priority, so that background work takes no time from
- * requests. Returns when the worker has started; if the worker can't start, throws the worker's error.
+ * Runs the worker of `npm start` as a process with lower priority, so that background work takes no CPU time from
+ * requests. Returns when the worker has started. Throws the worker's error if the worker cannot start.
  *
- * A worker that ends unexpectedly is restarted, after a pause that doubles up to a minute. If everything ended
- * instead, a fault of one follower would become an outage. Records that the server answers with 201 are signed,
- * chained and committed without the worker, and the next worker continues the rest. If the cause persists, the log
- * reports it once a minute. The worker's metrics are then absent, and alerts report that.
+ * A worker that ends unexpectedly is restarted, after a pause that doubles up to a minute. The server keeps running,
+ * because otherwise a fault of one follower would become an outage. The server needs no worker to sign, chain and
+ * commit records that it answers with 201, and the next worker does the remaining work. If the cause persists, the log
+ * reports it once a minute. The worker's metrics are then absent, which raises an alert.
  */
 export async function startChildWorker(options: Options): Promise<ChildWorker> {
   let child = spawnWorker(options)
@@ -81,8 +81,8 @@ export async function startChildWorker(options: Options): Promise<ChildWorker> {
 }
 
 /**
- * Returns half of the threads. The server's threads take all cores, and a worker with lower priority gets only the
- * CPU that they leave.
+ * Returns half of the threads. The server's threads use all cores, and a worker with lower priority gets only the
+ * remaining CPU time.
  */
 export function workerThreads(threads: number | null): number {
   return Math.max(1, Math.floor((threads ?? availableParallelism()) / 2))
@@ -113,9 +113,9 @@ async function keepRunning(
 }
 
 /**
- * Starts the child in our session and process group. Linux weighs priorities within a session (sched_autogroup), so
- * in its own session the worker would get as much CPU as all our other processes together. Postgres, by contrast, has
- * its own session. The child ignores signals to the group and stops by message.
+ * Starts the child in our session and process group. Linux weighs priorities within a session (sched_autogroup). In a
+ * session of its own, the worker would get as much CPU as all our other processes together. Postgres has its own
+ * session. The child ignores signals to the group and stops when it gets a message.
  */
 function spawnWorker({ script = SCRIPT, env, settings }: Options): Child {
   const child = fork(script, [], {
@@ -144,7 +144,7 @@ function spawnWorker({ script = SCRIPT, env, settings }: Options): Child {
   })
   child.on('exit', (code, signal) => end(`the worker ended with ${signal ?? `code ${code}`}`))
   const send = (message: ToWorker) => {
-    // Errors are ignored: if the child has ended, its exit event reports that.
+    // Errors are ignored. If the child has ended, its exit event reports the end.
     if (child.connected) child.send(message, () => {})
   }
   send({ type: 'start', settings })

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 /**
- * Builds the console if its sources have changed. It takes some tenths of a second, in parallel with the rest of the
- * start. Without the build tools (`npm ci --omit=dev`) the existing build stays. Returns the reason why there is no
- * console; null: there is one.
+ * Builds the console if its sources have changed. This takes some tenths of a second, in parallel with the rest of the
+ * start. Without the build tools (`npm ci --omit=dev`) the existing build stays. Returns null if there is a console,
+ * otherwise the reason why there is none.
  */
 export async function buildConsole(projectDir: string): Promise<string | null> {
   const built = join(projectDir, 'console', 'dist', 'index.html')

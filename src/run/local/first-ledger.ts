@@ -14,7 +14,7 @@ type Credentials = {
 
 export type FirstLedger = {
   readonly credentials: Credentials
-  /** File with a header for `curl -H @file`, so that users need not type a key. */
+  /** File with a header for `curl -H @file`, so that users do not have to type a key. */
   readonly headerFile: string
   readonly isNew: boolean
 }
@@ -23,8 +23,8 @@ export const credentialsFile = (dataDir: string) => join(dataDir, 'credentials.j
 const headerFileOf = (dataDir: string) => join(dataDir, 'authorization-header')
 
 /**
- * Returns the ledger and key that this installation's first start made. If there are none, or if the stored ones
- * belong to another database, it creates them by the operator's route.
+ * Returns the ledger and key that the first start of this installation made. Creates a ledger and a key with the
+ * operator's key if none are stored, or if the stored key belongs to another database.
  */
 export async function ensureFirstLedger(options: {
   url: string
@@ -52,7 +52,7 @@ function readCredentials(dataDir: string): Credentials | null {
   }
 }
 
-/** Returns false only for 401, because the key then belongs to another database. */
+/** Returns false only for status 401, which means that the key belongs to another database. */
 async function isKnown(url: string, key: string): Promise<boolean> {
   const response = await fetch(`${url}/v1/ledger`, { headers: { authorization: `Bearer ${key}` } })
   await response.body?.cancel()

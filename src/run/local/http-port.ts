@@ -3,8 +3,8 @@ import { createServer } from 'node:net'
 const PROBE_MS_MAX = 1_000
 
 /**
- * Throws an error with a remedy unless the port is free. Call it before anything else, so that nothing has to be
- * undone.
+ * Throws an error with a remedy if the port is not free. Call this function before anything else is started, so that
+ * nothing has to be undone.
  */
 export async function requireFreePort(host: string, port: number): Promise<void> {
   const code = await bindError(host, port)
@@ -36,7 +36,7 @@ async function whoAnswers(host: string, port: number): Promise<string> {
     const body = (await response.json()) as { status?: unknown; version?: unknown }
     if (body.status === 'ok') return `a Tallystick ${String(body.version).slice(0, 20)} answers there`
   } catch {
-    // The answer is not Tallystick's.
+    // Another program answered on the port, not Tallystick.
   }
   return 'another program listens there'
 }

@@ -27,7 +27,7 @@ function getMasterKey(file: string): Uint8Array {
   return Buffer.from(text, 'hex')
 }
 
-/** Reads a secret from a file; the first call creates the file atomically. */
+/** Reads a secret from a file. If the file is missing, creates it atomically with the result of `make`. */
 export function getOrMakeSecret(file: string, make: () => string): string {
   try {
     return readFileSync(file, 'utf8').trim()
@@ -37,7 +37,7 @@ export function getOrMakeSecret(file: string, make: () => string): string {
   try {
     writeSecretOnce(file, `${make()}\n`)
   } catch (error) {
-    // Another process made the file at the same time, so its secret is used.
+    // Another process made the file at the same time. That process's secret is used.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
   return readFileSync(file, 'utf8').trim()

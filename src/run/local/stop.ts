@@ -4,23 +4,23 @@ import { writeLine } from '../../observe/standard-output.ts'
 export type Stop = {
   readonly requested: Promise<NodeJS.Signals>
   isRequested(): boolean
-  /** Call it between the steps of a start, so that Ctrl-C ends the start there. */
+  /** Throws if a stop was requested. Call it between the steps of a start, so that Ctrl-C ends the start there. */
   throwIfRequested(): void
-  /** Call it when everything is closed. It ends the process. */
+  /** Ends the process. Call it when everything is closed. */
   done(): void
 }
 
 /**
- * Signals within this time count as one request, because one Ctrl-C often arrives twice: from the terminal, and again
- * from npm.
+ * Time in ms within which several signals count as one request. One Ctrl-C often arrives twice: from the terminal, and
+ * again from npm.
  */
 const SAME_REQUEST_MS_MAX = 1_000
-/** Limit of a stop. It is longer than any request may take. */
+/** Maximum time in ms for a stop. It is longer than any request may take. */
 const CLOSE_MS_MAX = 30_000
 
 /**
- * Handles SIGINT, SIGTERM and SIGHUP (unless `nohup` is used) as a request for an orderly stop. A second request, or
- * a stop that takes too long, ends the process at once.
+ * Handles SIGINT, SIGTERM and SIGHUP (unless `nohup` is used) as a request for an orderly stop. A second request ends
+ * the process at once. So does a stop that takes too long.
  */
 export function listenForStop(): Stop {
   const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>()

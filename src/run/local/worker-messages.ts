@@ -1,8 +1,8 @@
 import type { Config } from '../config.ts'
 
 /**
- * Settings that `npm start` has decided; the worker reads all others from its environment. Keys and passwords are
- * sent only by message, because /proc shows a process's command line and environment.
+ * Settings that `npm start` has decided. The worker reads all other settings from its environment. Keys and passwords
+ * are sent only by message, because /proc shows a process's command line and environment.
  */
 export type WorkerSettings = Pick<
   Config,
@@ -19,6 +19,6 @@ export type ToWorker =
 
 export type FromWorker =
   | { readonly type: 'ready' }
-  /** The worker cannot start, and ends after this message. */
+  /** Sent if the worker cannot start. The worker ends after this message. */
   | { readonly type: 'failed'; readonly message: string }
   | { readonly type: 'metrics'; readonly text: string }

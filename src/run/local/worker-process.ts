@@ -10,19 +10,19 @@ import { openLocalLog } from './log.ts'
 import type { FromWorker, ToWorker, WorkerSettings } from './worker-messages.ts'
 
 /*
- * The worker's process under `npm start`, started by child-worker.ts. It follows its parent's messages. It also ends
- * when its parent ends for any reason, because the kernel then closes the channel.
+ * Main module of the worker's process under `npm start`, which child-worker.ts starts. The process follows messages of
+ * its parent. It also ends when the parent ends for any reason, because the kernel then closes the channel.
  */
 if (!process.send) {
   writeLine('tallystick: only `npm start` runs this; to run a worker alone, use `npm run op -- worker`')
   process.exit(2)
 }
-// Ends at once, like the parent. The next worker continues unfinished work, as after any crash.
+// The process ends at once, like its parent. The next worker continues unfinished work, as after any crash.
 process.once('disconnect', () => process.exit(1))
 // The parent may have ended while our modules were loaded.
 if (!process.connected) process.exit(1)
-// Signals are ignored, because Ctrl-C and systemd signal the whole group. The parent sends a message when the worker
-// should stop, which is after the server has stopped accepting requests.
+// Signals are ignored, because Ctrl-C and systemd send signals to the whole group. The parent sends a message when the
+// worker should stop: after the server has stopped accepting requests.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 lowerPriority()
 connectDirectly()
@@ -69,7 +69,10 @@ async function stop(): Promise<void> {
   }
 }
 
-/** Resolves when the message is written. A failure is ignored: if the parent is gone, this process ends anyway. */
+/**
+ * Sends a message to the parent. Resolves when the message is written. A failure is ignored: if the parent has ended,
+ * this process ends anyway.
+ */
 function tell(message: FromWorker): Promise<void> {
   return new Promise((done) => process.send!(message, () => done()))
 }

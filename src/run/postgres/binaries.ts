@@ -29,8 +29,8 @@ export function getEmbeddedBinaries(): string {
 /**
  * Returns a bin folder whose binaries `runAs` can run.
  *
- * Embedded binaries may lack their library links, because npm 12 runs no install scripts unless they are allowed. The
- * links are then made. The binaries may also be in a folder that the server's user cannot enter. They are then
+ * Embedded binaries may lack their library links, because npm 12 runs no install scripts without permission. The links
+ * are then made. The binaries may also be in a folder that the server's user cannot enter. The binaries are then
  * copied.
  */
 export function prepareBinaries(
@@ -67,7 +67,10 @@ function cannotRun(binDir: string, runAs: RunAs, output: string): Error {
   )
 }
 
-/** Makes the package's symbolic links, because npm packages cannot contain links. Returns false if that fails. */
+/**
+ * Makes the package's symbolic links, because npm packages cannot contain links. Returns false if a link cannot be
+ * made.
+ */
 function hydrate(native: string): boolean {
   const links: { source: string; target: string }[] = JSON.parse(
     readFileSync(join(native, 'pg-symlinks.json'), 'utf8'),
@@ -88,7 +91,7 @@ function copyBinaries(native: string, dataDir: string, log: (line: string) => vo
   const target = join(dataDir, `binaries-${version}`)
   if (existsSync(target)) return target
   log(`copying the Postgres binaries to ${target}, where the server's user can run them`)
-  // The links are relative to the package's folder `native`, so the copy has the same name.
+  // The links are relative to the package's folder `native`, so the copied folder has the same name.
   const temporary = join(dataDir, `binaries-${version}.new-${process.pid}`)
   cpSync(native, join(temporary, basename(native)), { recursive: true, verbatimSymlinks: true })
   hydrate(join(temporary, basename(native)))

@@ -38,8 +38,8 @@ export function getPasswords(dataDir: string): ClusterPasswords {
 }
 
 /**
- * Links a file unless it exists. If two first starts run at the same time, one writes the passwords, and both read
- * them.
+ * Makes a hard link if the name is free. If two first starts run at the same time, one writes the passwords, and both
+ * read them.
  */
 function linkOnce(from: string, to: string): void {
   try {
@@ -49,7 +49,7 @@ function linkOnce(from: string, to: string): void {
   }
 }
 
-/** Hex digits, because they need no escaping in a URL. */
+/** Returns a random password in hex, because hex needs no escaping in a URL. */
 const makePassword = () => randomBytes(24).toString('hex')
 
 /** Makes the cluster atomically if there is none. Returns true if it made the cluster. */
@@ -86,7 +86,7 @@ export function initCluster(options: {
   return true
 }
 
-/** Renames the cluster into place. If another first start was faster, its cluster is used. */
+/** Renames the cluster to its final name. If another first start was faster, that start's cluster is used. */
 function moveIntoPlace(temporary: string, cluster: string): void {
   try {
     renameSync(temporary, cluster)
@@ -95,7 +95,10 @@ function moveIntoPlace(temporary: string, cluster: string): void {
   }
 }
 
-/** Arguments of initdb. Locale C, because the order of an index must not depend on the machine's C library. */
+/**
+ * Returns the arguments of initdb. The locale is C, because the order of an index must not depend on the machine's C
+ * library.
+ */
 function initdbArgs(dir: string, passwordFile: string): string[] {
   return [
     `--pgdata=${dir}`,

@@ -5,10 +5,10 @@ import { makeDirectory } from '../../../sdk/node/make-directory.ts'
 import { type RunAs, resolveRunAs, runSync } from './run-as.ts'
 
 /*
- * TALLYSTICK_DATA                0700; root's 0711, so that the server's user can pass through; files are 0600
+ * TALLYSTICK_DATA                0700; 0711 if the owner is root, so that the server's user can pass; files are 0600
  * └─ postgres/                   the same modes; `dataDir` of startPostgres
- *    ├─ cluster/                 0700, of the server's user: PGDATA
- *    ├─ passwords.json           0600, ours
+ *    ├─ cluster/                 0700, belongs to the server's user: PGDATA
+ *    ├─ passwords.json           0600, belongs to this process' user
  *    ├─ port                     port of the last start
  *    ├─ postgres.log             log of the server
  *    └─ binaries-VERSION/        only if the server's user cannot reach the binaries in node_modules
@@ -20,7 +20,7 @@ export const clusterDir = (dataDir: string) => join(dataDir, 'cluster')
 export const passwordsFile = (dataDir: string) => join(dataDir, 'passwords.json')
 export const logFile = (dataDir: string) => join(dataDir, 'postgres.log')
 
-/** Makes the folder if it is missing. The mode is set afterwards, because the umask applies to mkdir. */
+/** Makes the folder if it is missing. The mode is set afterwards, because mkdir applies the umask to a mode. */
 export function openDataDir(dataDir: string): string {
   const dir = resolve(dataDir)
   try {
@@ -34,8 +34,8 @@ export function openDataDir(dataDir: string): string {
 }
 
 /**
- * Throws unless the server's user can pass through the folder. A folder that was made by mkdtemp or under umask 077
- * does not permit that.
+ * Throws if the server's user cannot pass through the folder, as with a folder that was made by mkdtemp or under umask
+ * 077.
  */
 export function requireReachable(dataDir: string, runAs: RunAs): void {
   if (runAs === null || isReachable(dataDir, runAs)) return
@@ -56,8 +56,8 @@ export function isReachable(dir: string, runAs: RunAs): boolean {
 }
 
 /**
- * Chooses the folder for this installation's data: `.tallystick` in the project. If the server's user can't reach
- * that folder, or we can't write to it, it chooses a folder under /var/lib or /var/tmp, named by the project's path.
+ * Chooses the folder for this installation's data: `.tallystick` in the project. If the server's user can't reach that
+ * folder, or this process can't write to it, returns a folder under /var/lib or /var/tmp, named by the project's path.
  *
  * A folder that already has data is preferred, so that no start silently begins with an empty folder.
  */
@@ -82,7 +82,7 @@ export function chooseDataDir(
   throw new Error(`no folder for the data: ${whyNot(local, runAs)}; set TALLYSTICK_DATA to another folder`)
 }
 
-/** Returns the default folder that an earlier start used; null: there is none. */
+/** Returns the default folder that an earlier start used. Returns null if there is none. */
 function findDataDir(projectDir: string): string | null {
   const isUsed = (dir: string) =>
     existsSync(join(dir, 'master-key')) || existsSync(clusterDir(postgresDir(dir)))
@@ -113,8 +113,8 @@ function isWritable(dir: string): boolean {
 }
 
 /**
- * Throws unless the folder is ours. Anyone can write to /var/tmp, and another user could replace a folder of their
- * own while we use it.
+ * Throws if the folder does not belong to this process' user. Anyone can write to /var/tmp. Another user could make the
+ * folder first, and replace it while it is in use.
  */
 function requireOwnFolder(dir: string): void {
   const { uid, mode } = lstatSync(dir)

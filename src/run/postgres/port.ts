@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 const portFile = (dataDir: string) => join(dataDir, 'port')
 
-/** Returns the wanted port. Without one, returns the remembered port if it is free, or any free port. */
+/** Returns the wanted port. If `wanted` is null, returns the remembered port if it is free, otherwise any free port. */
 export async function choosePort(dataDir: string, wanted: number | null): Promise<number> {
   if (wanted !== null) {
     if (await isFree(wanted)) return wanted
@@ -35,7 +35,6 @@ async function isFree(port: number): Promise<boolean> {
   )
 }
 
-/** Binds a port, releases it and returns its number. */
 function bind(port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer()

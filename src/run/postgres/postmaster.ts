@@ -26,17 +26,22 @@ type SpawnOptions = {
 
 const LOG_BYTES_MAX = 16 * 1024 * 1024
 const POLL_MS = 10
-/** Limit of a start. It is long, because recovery after a crash replays up to max_wal_size, which is no error. */
+/**
+ * Maximum time in ms of a start. Recovery after a crash replays up to max_wal_size, which takes long but is no error.
+ */
 const READY_MS_MAX = 10 * 60_000
 const SLOW_NOTICE_MS = 5_000
-/** Time for connections that are being closed. After it, open connections are cut. */
+/** Time in ms that clients have to close their connections. After this time, the server closes the connections. */
 const CLOSING_MS_MAX = 300
 const FAST_STOP_MS_MAX = 60_000
 const IMMEDIATE_STOP_MS_MAX = 10_000
-/** After a server was killed, its backends may use its shared memory for this long. */
+/** Maximum time in ms for which the backends of a killed server may still use its shared memory. */
 const LEFTOVERS_MS_MAX = 15_000
 
-/** Starts the server process and waits until it accepts connections. Throws an error with the end of its log. */
+/**
+ * Starts the server process and waits until it accepts connections. If the start fails, throws an error with the end of
+ * the server's log.
+ */
 export async function spawnPostmaster(options: SpawnOptions): Promise<Postmaster> {
   const giveUpAt = Date.now() + LEFTOVERS_MS_MAX
   for (;;) {
@@ -73,8 +78,8 @@ async function spawnOnce(options: SpawnOptions): Promise<Postmaster> {
 }
 
 /**
- * Starts the server in its own session, because Ctrl-C is sent to every process of the foreground group, and the
- * server must live until our processes have finished their work. `tallystick.owner` identifies the starting process.
+ * Starts the server in a session of its own. Ctrl-C is sent to every process of the foreground group, and the server
+ * must live until our processes have finished their work. `tallystick.owner` identifies the starting process.
  */
 function spawnServer(options: SpawnOptions, logFd: number): ChildProcess {
   const settings = { ...options.settings, port: options.port, 'tallystick.owner': ownIdentity() }
@@ -139,7 +144,7 @@ async function stopServer(
 
 /**
  * Starts a watchdog that stops the server if this process ends abruptly (SIGKILL, a crash). The watchdog is a shell
- * that waits for the end of its input; the kernel closes the input when this process ends. Returns a function that
+ * that waits for the end of its input. The kernel closes this input when this process ends. Returns a function that
  * ends the watchdog.
  */
 function watch(pid: number, options: SpawnOptions): () => void {
@@ -161,7 +166,10 @@ function watch(pid: number, options: SpawnOptions): () => void {
   return () => watchdog.stdin.end()
 }
 
-/** Checks the pid file first, because another process may have the pid by then. */
+/**
+ * Script of the watchdog. It checks the pid file before it stops the server, because another process may have the pid
+ * by then.
+ */
 const WATCHDOG = `
 while read -r _; do :; done
 if read -r found < "$2/postmaster.pid" && [ "$found" = "$1" ]; then kill -INT "$1"; fi

@@ -9,7 +9,7 @@ const FAST_STOP_MS_MAX = 60_000
 const IMMEDIATE_STOP_MS_MAX = 10_000
 const REAPED_MS_MAX = 3_000
 
-/** Reads postmaster.pid: line 1 is the pid, line 8 the server's state (Postgres 10 and newer). */
+/** Reads postmaster.pid. Its line 1 is the pid, line 8 the server's state (Postgres 10 and newer). */
 export function readPidFile(cluster: string): PidFile | null {
   try {
     const lines = readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')
@@ -21,8 +21,8 @@ export function readPidFile(cluster: string): PidFile | null {
 }
 
 /**
- * Stops a server whose starting process is dead. Throws if that process lives, or if the server was started by other
- * means.
+ * Stops a server whose starting process is dead. Throws if the starting process is alive, or if the server was started
+ * by other means.
  *
  * If two processes pass this check at once, Postgres' own lock lets only one server start. The other start fails with
  * Postgres' message.
@@ -62,9 +62,9 @@ async function stopByPid(pid: number): Promise<void> {
 }
 
 /**
- * Waits until a zombie is reaped. Postgres takes a killed server that is not reaped for a running one, and would
- * refuse to start. An init process reaps it within moments. In a container without an init the zombie stays for ever;
- * then the pid file is disowned.
+ * Waits until a zombie process is reaped. If a killed server is not reaped, Postgres considers it running and would
+ * refuse to start. An init process reaps a zombie within moments. In a container without an init, the zombie stays for
+ * ever. Then the pid file is changed (disownPid).
  */
 async function outliveZombie(pid: number, cluster: string): Promise<void> {
   const giveUpAt = Date.now() + REAPED_MS_MAX
@@ -73,11 +73,11 @@ async function outliveZombie(pid: number, cluster: string): Promise<void> {
 }
 
 /**
- * Replaces the pid in a stale pid file by our own.
+ * Replaces the pid in a stale pid file by the pid of this process.
  *
- * After a reboot, or in a restarted container, another process may have the pid, and Postgres would refuse to start.
- * The file is not removed, because it also protects the shared memory of backends that may still run. Postgres
- * ignores our pid, because we are its parent.
+ * After a reboot, or in a restarted container, another process may have the old pid, and Postgres would refuse to
+ * start. The file is not removed, because it also protects the shared memory of backends that may still run. Postgres
+ * accepts the pid of its own parent, which is this process.
  */
 function disownPid(cluster: string): void {
   const file = join(cluster, 'postmaster.pid')
@@ -86,8 +86,8 @@ function disownPid(cluster: string): void {
 }
 
 /**
- * Returns `pid:start`, with the start time of this process. A pid alone may be reused, but not together with its
- * start time.
+ * Returns `pid:start` of this process, with its start time. A pid may be reused, but not together with the same start
+ * time.
  */
 export function ownIdentity(): string {
   return `${process.pid}:${startOf(process.pid)}`
@@ -126,7 +126,7 @@ function workingDirectory(pid: number): string | null {
   }
 }
 
-/** Returns a column of `ps`, on systems without /proc (macOS). */
+/** Returns a column of `ps`, on systems without /proc (macOS). Returns '' on systems with /proc. */
 function ps(pid: number, column: string): string {
   if (existsSync('/proc/self/stat')) return ''
   return (

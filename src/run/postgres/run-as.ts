@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process'
 import { rmSync, statSync } from 'node:fs'
 
-/** User that the server runs as; null: the current user. Needed because Postgres refuses to run as root. */
+/** User that the server runs as; null means the current user. Postgres refuses to run as root. */
 export type RunAs = { readonly uid: number; readonly gid: number; readonly name: string } | null
 
 /**
- * The server's environment. Nothing of our own is in it, because PGDATA, PGPORT, a locale or a secret must not reach
- * the server.
+ * Environment of the server. It contains nothing of this process' environment, because PGDATA, PGPORT, a locale or a
+ * secret must not reach the server.
  */
 export const CLEAN_ENV: Readonly<Record<string, string>> = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin',
@@ -16,7 +16,10 @@ export const CLEAN_ENV: Readonly<Record<string, string>> = {
 
 type RunResult = { readonly ok: boolean; readonly stdout: string; readonly output: string }
 
-/** Runs a short command as `runAs`, from `/`, because that user may not be able to enter the current folder. */
+/**
+ * Runs a short command as `runAs`. The working directory is `/`, because that user may not be able to enter the current
+ * folder.
+ */
 export function runSync(command: string, args: readonly string[], runAs: RunAs): RunResult {
   const identity = runAs === null ? {} : { uid: runAs.uid, gid: runAs.gid }
   const result = spawnSync(command, args, { ...identity, cwd: '/', env: CLEAN_ENV, encoding: 'utf8' })
@@ -25,8 +28,8 @@ export function runSync(command: string, args: readonly string[], runAs: RunAs):
 }
 
 /**
- * Returns the user for the server if we are root: the owner of an existing cluster, otherwise the system's `postgres`
- * user, which is created if it is missing.
+ * Returns the user for the server if this process runs as root: the owner of an existing cluster, otherwise the
+ * system's `postgres` user, which is created if it is missing.
  */
 export function resolveRunAs(cluster: string, log: (line: string) => void): RunAs {
   if (process.getuid?.() !== 0) return null
@@ -56,7 +59,10 @@ function findSystemUser(): RunAs {
   return null
 }
 
-/** Creates the user. If two processes try at the same time, the second fails and then finds the user. */
+/**
+ * Creates the user. If two processes try at the same time, the second attempt fails, and the second process then finds
+ * the user.
+ */
 function makeSystemUser(): void {
   const useradd = [
     '--system',

@@ -11,38 +11,38 @@ import { removeDir, resolveRunAs } from './run-as.ts'
 
 export type PostgresOptions = {
   /**
-   * Folder of this Postgres: cluster, passwords, log. It is created if it is missing. Each Postgres needs its own
-   * folder.
+   * Folder of this Postgres, with cluster, passwords and log. It is created if it is missing. Each Postgres needs its
+   * own folder.
    */
   readonly dataDir: string
   /** Server settings by name; they override `LEDGER_SETTINGS`. */
   readonly settings?: Readonly<Record<string, string | number>>
-  /** A fixed port. If absent, a free port is chosen and remembered. */
+  /** Port of the server. If absent, a free port is chosen and remembered. */
   readonly port?: number
-  /** A distribution's bin folder (…/postgresql/15/bin) instead of the embedded binaries. */
+  /** Bin folder of an installed Postgres (…/postgresql/15/bin) that replaces the embedded binaries. */
   readonly binDir?: string
   /** Additional environment of the server process, for example a preloaded library or a faked clock. */
   readonly env?: Readonly<Record<string, string>>
   /** True if the folder is to be removed when the server stops, or when this process ends for any reason. */
   readonly temporary?: boolean
-  /** Called with notices for people, one line at a time. */
+  /** Called with notices for people, one line per call. */
   readonly log?: (line: string) => void
 }
 
 export type RunningPostgres = {
-  /** Superuser `postgres` on the database `postgres`, for tests and repair. The product uses `ownerUrl`. */
+  /** URL of the superuser `postgres` on the database `postgres`, for tests and repair. The product uses `ownerUrl`. */
   readonly superuserUrl: string
-  /** `tallystick_owner`, not a superuser, on its database `tallystick`. */
+  /** URL of `tallystick_owner`, who is no superuser, on its database `tallystick`. */
   readonly ownerUrl: string
   readonly port: number
   readonly pid: number
   readonly version: string
   readonly dataDir: string
-  /** Resolves when the server process has ended, whatever the cause. */
+  /** Resolves when the server process has ended for any cause. */
   readonly exited: Promise<void>
   /**
-   * Stops the server. `fast` ends with a checkpoint; `immediate` leaves recovery to the next start. It may be called
-   * twice.
+   * Stops the server. `fast` ends with a checkpoint. After `immediate`, the next start has to recover. A second call is
+   * allowed.
    */
   stop(mode?: 'fast' | 'immediate'): Promise<void>
 }
@@ -60,11 +60,12 @@ const LEDGER_SETTINGS: Readonly<Record<string, string | number>> = {
   full_page_writes: 'on',
   synchronous_commit: 'on',
   password_encryption: 'scram-sha-256',
-  // Checkpoints are rare, because after each one the first write to a page writes the full page to the WAL.
+  // Time between checkpoints. It is long, because after each checkpoint the first write to a page writes the full page
+  // to the WAL.
   checkpoint_timeout: '15min',
   max_wal_size: '4GB',
-  // Short, because sessions cache plans made for empty tables until the tables are analyzed. With the default that
-  // would take up to a minute.
+  // Pause between autovacuum runs. It is short, because sessions use plans for empty tables until autovacuum has
+  // analyzed the tables. With the default pause this could take a minute.
   autovacuum_naptime: '5s',
   min_wal_size: '256MB',
   wal_buffers: '16MB',
@@ -75,8 +76,8 @@ const LEDGER_SETTINGS: Readonly<Record<string, string | number>> = {
 }
 
 /**
- * Starts an embedded Postgres on 127.0.0.1 and waits until it accepts connections. It works as an ordinary user, and
- * as root; the server then runs as a system user.
+ * Starts an embedded Postgres on 127.0.0.1 and waits until it accepts connections. The current user may be an ordinary
+ * user or root. For root, the server runs as a system user.
  *
  * Stops a server that a killed process left behind. Throws if a living process uses the folder, and for every other
  * failure. The messages say what to do.
@@ -118,7 +119,10 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
   }
 }
 
-/** Attempts to start on a free port. Another process may take the port after it was chosen and before it is bound. */
+/**
+ * Maximum number of attempts to start on a free port. Another process may take the port after it was chosen and before
+ * it is bound.
+ */
 const PORT_ATTEMPTS_MAX = 4
 
 async function spawnOnFreePort(

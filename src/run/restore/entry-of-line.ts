@@ -29,23 +29,26 @@ import { chunksOf } from '../../records/write/build-batch.ts'
 import { nativeProviders } from '../../signing/native.ts'
 
 /*
- * Builds database rows from the verified lines of an archive: the rows by which an audit checks a database
- * (src/db/evidence), and the documents.
+ * Builds database rows from the verified lines of an archive: the documents, and the rows that an audit compares with a
+ * database (src/db/evidence).
  */
 
 const { sha256 } = nativeProviders
 
-/** The archive lacks data that a database needs. */
+/** Thrown if an archive cannot be restored, for example because it lacks data that a database needs. */
 export class RestoreError extends Error {}
 
-/** Kinds that involve other ledgers. They can't be restored, because their rows contain data that no entry has. */
+/**
+ * Kinds of entries that involve other ledgers. Such entries can't be restored, because their rows contain data that no
+ * entry has.
+ */
 const FEDERATION =
   /^(peer-(added|suspended|resumed|revoked|key-rotated)|record-shared|entry-received|step-offered|offer-refused)$/
 
-/** Placeholder of an erased document, until its erasure is restored too. */
+/** Salt and content that represent an erased document until its erasure is restored too. */
 const NOTHING = { salt: new Uint8Array(16), text: '{}' }
 
-/** Definitions of types, by the seq of the entry that registers the type. */
+/** Maps the seq of an entry that registers a type to the type's definition. */
 export type Definitions = ReadonlyMap<number, string>
 
 /**
@@ -76,14 +79,14 @@ export function entryOfLine(text: string, definitions: Definitions): RestoredEnt
 }
 
 /**
- * Returns the state after a step; null if the entry is not a step. The kind is checked first, because in an
- * `export-made` entry `to` is a seq.
+ * Returns the state after a step. Returns null if the entry is not a step. The kind is checked first, because in an
+ * `export-made` entry the member `to` is a seq.
  */
 function stateOf({ kind, predicate }: ParsedStatement): string | null {
   return ENTRY_KINDS[kind].movesRecord ? (predicate['to'] as string) : null
 }
 
-/** Adds the author to a registered statement, from its registration. */
+/** Adds the author to a registered statement. The author comes from the entry that registers the statement. */
 export function withAuthor(statement: RestoredEntry, registration: RestoredEntry): RestoredEntry {
   const { subjectId, actorId, keyId } = registration
   return { ...statement, subjectId, actorId, keyId }
@@ -217,8 +220,8 @@ function knownOf(statement: ParsedStatement): RestoredEntry['known'] {
 }
 
 /**
- * Returns the detail of an administrative entry in the form that its append had, mostly from its row. Returns null
- * for other kinds.
+ * Returns the detail of an administrative entry, with the same members as when the entry was appended. Returns null for
+ * other kinds of entries.
  */
 function detailOf(
   statement: ParsedStatement,
@@ -255,7 +258,7 @@ function detailOfRow(statement: ParsedStatement): EntryDetail | null {
 
 type Named = { name: string; issuer: string; origin: string; noteKid: string }
 
-/** Returns the detail of a type. `definition` is from the archive; its verifier has compared it with the entry. */
+/** Returns the detail of a type. `definition` comes from the archive. The verifier has compared it with the entry. */
 function typeOf(name: string, definition: string): EntryDetail {
   const parsed = JSON.parse(definition) as JsonObject
   return { name, gated: Object.hasOwn(parsed, 'evidenceSchema'), definition }

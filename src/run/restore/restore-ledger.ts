@@ -48,16 +48,17 @@ export type Restore = {
   readonly keys: ArchiveKeys
   readonly masterKey: MasterKey
   /**
-   * Checkpoint notes stored outside the archive. The archive must extend each note that is not larger than the
-   * archive.
+   * Checkpoint notes stored outside the archive. If a note covers no more entries than the archive has, the archive
+   * must be consistent with the note.
    */
   readonly outsideCheckpoints: readonly string[]
-  /** Kids (hex) of envelope keys known from elsewhere. The chain must name each of them. */
+  /** Kids (hex) of envelope keys that are known from other sources. The restored chain must contain each kid. */
   readonly kids: readonly string[]
   /** True if the operator accepts the loss of entries that a stored checkpoint covers. */
   readonly acceptsLoss: boolean
   /**
-   * True if the ledger may be restored although the deployment lacks its private keys. No entry can then be appended.
+   * True if the ledger may be restored although the deployment lacks the ledger's private keys. No entry can then be
+   * appended.
    */
   readonly readOnly: boolean
   readonly onProgress?: (entries: number, total: number) => void
@@ -66,18 +67,18 @@ export type Restore = {
 export type Restored = {
   /** Findings about the restored rows, like those of `verify --database`. */
   readonly report: VerifyReport
-  /** Number of known entries that the archive lacks. */
+  /** Number of entries that a stored checkpoint covers and that the archive lacks. */
   readonly lost: number
-  /** Private keys of the ledger that the deployment has. */
+  /** Says which private keys of the ledger the deployment has. */
   readonly own: { readonly envelope: boolean; readonly note: boolean }
 }
 
 /**
- * Restores a ledger from its archive into a database that lacks it.
- *
- * Call it in the owner's transaction; a rollback leaves nothing behind. Entries are written as the archive's verifier
- * accepts them, and the rows are verified before anybody can see them. The restored ledger is closed. Throws
+ * Restores a ledger from its archive into a database that lacks the ledger. The restored ledger is closed. Throws
  * RestoreError, SourceError.
+ *
+ * Call it in a transaction with the owner's login. A rollback undoes all changes. Entries are written when the
+ * archive's verifier has accepted them. The written rows are verified before the commit makes them visible.
  */
 export async function restoreLedger(client: pg.ClientBase, restore: Restore): Promise<Restored> {
   const { ledger, reader } = restore
@@ -108,14 +109,14 @@ export async function restoreLedger(client: pg.ClientBase, restore: Restore): Pr
   return { report, lost: (known?.size ?? size) - size, own }
 }
 
-/** Returns the uses of the private keys that the deployment lacks. */
+/** Returns the names of the private keys that the deployment lacks. */
 export function missingKeys({ envelope, note }: Restored['own']): string[] {
   return [...(envelope ? [] : ['envelope']), ...(note ? [] : ['note'])]
 }
 
 /**
- * Throws RestoreError if private keys are missing, because a ledger's keys can't be added to the deployment after the
- * ledger exists.
+ * Throws RestoreError if private keys are missing, because they can't be added to the deployment after the ledger
+ * exists.
  */
 function refuseLackOfKeys(own: Restored['own']): void {
   const missing = missingKeys(own)
@@ -137,8 +138,9 @@ type ComparedCheckpoints = {
 }
 
 /**
- * Compares the archive's size with the stored checkpoints. Throws RestoreError if there is no archive, or if it ends
- * before a stored checkpoint; ProofError for an invalid checkpoint.
+ * Compares the archive's size with the stored checkpoints. Throws RestoreError if there is no archive. Throws
+ * RestoreError too if a stored checkpoint covers more entries than the archive has, and the operator does not accept
+ * the loss. Throws ProofError for an invalid checkpoint.
  */
 async function compareCheckpoints({
   reader,
@@ -159,7 +161,7 @@ async function compareCheckpoints({
   return { size, within, beyond }
 }
 
-/** Writes the entries of an archive, each after its verification. */
+/** Writes each entry of an archive after its verification. */
 class LedgerWriter {
   #notes: readonly string[] = []
   #position: ArchivePosition | null = null
@@ -168,14 +170,19 @@ class LedgerWriter {
   readonly #keys: ArchiveKeys
   readonly #readOnly: boolean
   readonly #definitions = new Map<number, string>()
-  /** Ranges that were passed to the verifier and are not written yet. */
+  /**
+   * Ranges that were passed to the verifier and are not written yet. `end`: size of the ledger at the end of the range.
+   */
   readonly #passed: { readonly lines: Uint8Array; readonly end: number }[] = []
   #verified = 0
   /** Kids (hex) of the ledger's server keys. Every other key is an agent's. */
   readonly #serverKids = new Set<string>()
-  /** Keys in the newest seal, by kid (hex). They are unverified, and only their times are used. */
+  /**
+   * Maps the kid (hex) of each key in the newest seal to the key's times. The seal's keys are unverified, and only
+   * their times are used.
+   */
   #hints: ReadonlyMap<string, KeyTimes> = new Map()
-  /** A registered statement whose author is missing until the next entry is read. */
+  /** Registered statement whose author is unknown until the next entry is read; null if there is none. */
   #statement: RestoredEntry | null = null
   #last: RestoredEntry | null = null
   #definition: LedgerDefinition | null = null
@@ -191,8 +198,8 @@ class LedgerWriter {
   }
 
   /**
-   * Returns the archive as a source for the verifier. Verified ranges are written before the next range is passed on,
-   * so that only a few ranges are in memory.
+   * Returns the archive as a source for the verifier. A verified range is written before the verifier gets the next
+   * range, so that only a few ranges are in memory.
    */
   follow(reader: ArchiveReader, ledger: string): LedgerSource {
     const source = archiveLedger(reader, this.#keys, {
@@ -207,17 +214,16 @@ class LedgerWriter {
     return { size: seq + 1, chain }
   }
 
-  /** Writes the ranges that are left. Call it after verification. */
+  /** Writes the remaining ranges. Call it after verification. */
   async finish(): Promise<void> {
     await this.#writeVerified()
   }
 
-  /** Position at the archive's end, by its verified seals. */
+  /** Position at the archive's end, according to its verified seals. */
   get position(): ArchivePosition {
     return this.#position!
   }
 
-  /** Returns rows of the archive's checkpoints. Call it after verification. */
   checkpoints(): RestoredCheckpoint[] {
     return this.#notes.map((note) =>
       restoredCheckpoint(note, { issuer: this.#definition!.issuer, noteKey: this.#noteKey }),
@@ -248,7 +254,7 @@ class LedgerWriter {
     async function* ranges() {
       for await (const range of opened.ranges()) {
         await write()
-        // Copied, because the verifying thread takes over the memory.
+        // The lines are copied, because the verifying thread takes over the memory.
         given.push({ lines: new Uint8Array(range.lines), end: range.progress })
         yield range
       }
@@ -302,8 +308,8 @@ class LedgerWriter {
   }
 
   /**
-   * Checks the note key at the first entry, so that a missing key is found before everything is read. The envelope
-   * key can't be checked so early, because it may have been rotated since.
+   * Checks the note key at the first entry, so that a missing key is reported before the rest of the archive is read.
+   * The envelope key can't be checked so early, because it may have been rotated since.
    */
   async #refuseLackOfNoteKey(): Promise<void> {
     if (this.#readOnly) return
@@ -324,10 +330,7 @@ class LedgerWriter {
       throw new RestoreError('the database already has this ledger')
   }
 
-  /**
-   * Destroys the keys of erased documents. This is needed because a key file that is older than the erasure still has
-   * them.
-   */
+  /** Destroys the keys of erased documents. A key file that is older than the erasure still contains these keys. */
   #destroyKeys({ kind, envelope }: RestoredEntry): void {
     if (kind !== 'payload-erased') return
     for (const row of ERASURES.signed(parseStatement(parseEnvelope(envelope).payload), sha256))

@@ -14,10 +14,10 @@ const { sha256, verifySignature } = nativeProviders
 /**
  * Builds the rows of a verified checkpoint: the ledger's own lines, and the lines of witnesses.
  *
- * Only the note's signature was verified, and whoever can write to the archive can add lines. So under the ledger's
- * name only that signature and a valid tree head are stored. For each other combination of name and key id one line
- * is stored, if it fits into a row. The row's kid is derived from name and key id, because a line does not contain
- * the witness's kid.
+ * Only the note's signature was verified, and whoever can write to the archive can add lines. Of the lines with the
+ * ledger's name, only the verified signature and a valid tree head are stored. For each other combination of name and
+ * key id, one line is stored if it fits into a row. The row's kid is derived from name and key id, because a line does
+ * not contain the witness's kid.
  */
 export function restoredCheckpoint(
   note: string,

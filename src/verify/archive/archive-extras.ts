@@ -7,13 +7,17 @@ import { nativeProviders } from '../../signing/native.ts'
 import { type ArchiveSeal, sealName, tileName, tilesBetween } from './seal.ts'
 import { TileDigests } from './tile-digests.ts'
 
-/** Compares content that an archive has besides the lines of an export with the verified entries. */
+/**
+ * Verifies what an archive has in addition to an export: definitions of types, hash tiles, and the erasures that seals
+ * name. They are compared with the verified entries.
+ */
 export class ArchiveExtras {
   readonly #seals: readonly ArchiveSeal[]
   readonly #tiles: TileDigests
-  /** SHA-256 of definitions whose entries are not verified yet, by the entry's seq. */
+  /**
+   * Maps the seq of an entry to the SHA-256 of its type's definition. Contains only entries that are not verified yet.
+   */
   readonly #definitions = new Map<number, string>()
-  /** Erasures of the verified entries. */
   readonly #erasures: (readonly [string, number, number])[] = []
 
   constructor(seals: readonly ArchiveSeal[]) {
@@ -51,8 +55,8 @@ export class ArchiveExtras {
   }
 
   /**
-   * Must be called after the last entry. Throws ProofError if tiles contain other hashes, or if seals name other
-   * erasures.
+   * Compares tiles and seals with the entries after the last entry. Throws ProofError if a tile has hashes that do not
+   * match the entries, or if a seal does not name exactly the erasures of its entries.
    */
   finish(): void {
     let erasures = 0

@@ -15,14 +15,14 @@ import type { ArchiveSeal } from './seal.ts'
 import type { ArchiveReader } from './store.ts'
 
 /**
- * An archive with fewer bytes of objects is verified without threads, because starting them would take longer than
- * they save.
+ * Maximum size of an archive that is verified without threads, in bytes of its objects. For a smaller archive, starting
+ * threads takes longer than they save.
  */
 const SMALL_BYTES_MAX = 4 * 1024 * 1024
 
 /**
- * Receives content of an archive that an export does not have. The content is verified only when the ledger's report
- * is complete.
+ * Receives content of an archive that an export does not have. The content counts as verified only when the report of
+ * the whole ledger is complete.
  */
 export type ArchiveObserver = {
   /** Called with the seals (oldest first), the SHA-256 of the newest seal in hex, and the newest checkpoint. */
@@ -37,8 +37,8 @@ export type ArchiveObserver = {
 /**
  * Returns a ledger's archive (docs/formats/archive.md) as a source of export lines.
  *
- * Without `keys` its documents stay sealed and count as withheld. If objects are missing or changed, the first one is
- * the finding and the others are notices.
+ * Without `keys`, documents stay encrypted and count as withheld. If several objects are missing or changed, the first
+ * one becomes the finding, and the others become notices.
  */
 export function archiveLedger(
   reader: ArchiveReader,
@@ -103,8 +103,9 @@ function bytesOf({ objects }: ArchiveSeal): number {
 }
 
 /**
- * Returns the seqs of erasing entries. A key of the map is the document's subject and the entry that contains its
- * digest. The erasures are compared after all entries are verified.
+ * Maps each erased document to the seq of the erasing entry. A key of the map is the document's subject and the seq of
+ * the entry that contains the document's digest. The erasures come from unverified seals. They are compared with the
+ * entries after all entries are verified.
  */
 function erasuresOf(seals: readonly ArchiveSeal[]): ReadonlyMap<string, number> {
   return new Map(
@@ -121,8 +122,8 @@ async function* readRanges(
   notices: string[],
 ): AsyncGenerator<EntryRange> {
   const { objects, unexplained } = context
-  // All checkpoints are verified like an export's own checkpoints: the first entry names their signer. `note` is
-  // included because it may have cosignatures that the newest seal lacks.
+  // All checkpoints of the archive are verified in the same way as an export's checkpoint: the first entry names the
+  // key that must have signed them. `note` is included because it may have cosignatures that the newest seal lacks.
   let checkpoints = [...seals.map(({ checkpoint }) => checkpoint), note]
   for (const [i, seal] of seals.entries()) {
     const sealed = { size: seal.size, named: new Map(seal.objects.map((object) => [object.name, object])) }
@@ -139,8 +140,8 @@ async function* readRanges(
 }
 
 /**
- * Throws SourceError if a document has neither a key nor an erasing entry. This is no finding against the ledger,
- * because the erasing entry may come after the newest seal.
+ * Throws SourceError if a document has neither a key nor an erasing entry. The ledger may still be correct, because the
+ * erasing entry may come after the newest seal.
  */
 function refuseUnexplained([first, ...others]: readonly string[]): void {
   if (first === undefined) return
@@ -151,7 +152,10 @@ function refuseUnexplained([first, ...others]: readonly string[]): void {
   )
 }
 
-/** Checks all remaining objects, so that one run finds everything that needs repair. Then throws. */
+/**
+ * Throws an error for the first faulty object. Before that, checks all remaining objects, so that one run finds
+ * everything that needs repair.
+ */
 async function refuse(
   objects: ArchiveObjects,
   seals: readonly ArchiveSeal[],

@@ -16,7 +16,9 @@ import {
   refuseFields,
 } from '../../proof/statement/fields.ts'
 
-/* Lines of an archive (docs/formats/archive.md#lines): an export's lines without envelopes and documents. */
+/*
+ * Lines of an archive (docs/formats/archive.md#lines). They are the lines of an export without envelopes and documents.
+ */
 
 /** A document of an entry that is not a batch. */
 type ArchiveDocument = { readonly subject: string; readonly digest: string; readonly erasedBy: number | null }
@@ -25,13 +27,13 @@ export type ArchiveLine = {
   readonly seq: number
   readonly kind: string
   readonly recordedAt: string
-  /** Lower-case hex, as is `chain`. */
+  /** Leaf in lower-case hex, like `chain`. */
   readonly leaf: string
   readonly chain: string
-  /** Documents of the entry. For a batch, each item has only its `erasedBy` here. */
+  /** Documents of the entry. In a batch, each item has only the seq of the entry that erased its document, or null. */
   readonly documents: readonly (ArchiveDocument | number | null)[]
   readonly items: readonly { readonly record: string; readonly digest: string }[] | null
-  /** Canonical JSON of the type that the entry registers; null for other entries. */
+  /** Definition of the type that the entry registers, as canonical JSON; null for other entries. */
   readonly definition: string | null
   readonly received?: string | null
   readonly signer?: JsonValue
@@ -52,8 +54,8 @@ const DOCUMENT: Fields = {
 }
 
 /**
- * Parses one line. Throws ProofError with `archive_object`, or with a code of the JSON text check or of the
- * encodings.
+ * Parses one line. Throws ProofError with the code `archive_object`, or with a code that the parser of JSON or of an
+ * encoding throws.
  */
 export function parseArchiveLine(bytes: Uint8Array): ArchiveLine {
   if (bytes.length > LINE_BYTES_MAX)
@@ -73,8 +75,8 @@ export function parseArchiveLine(bytes: Uint8Array): ArchiveLine {
 }
 
 /**
- * Checks the documents of a batch, and record and digest of each item. The items' other members are verified together
- * with the batch.
+ * Checks the documents of a batch, and the members `record` and `digest` of each item. The items' other members are
+ * verified together with the batch.
  */
 function refuseItems(items: readonly JsonValue[], documents: readonly JsonValue[]): void {
   const isNamed = (item: JsonValue) => isObject(item) && isString(item['record']!) && isHash(item['digest']!)
@@ -83,7 +85,7 @@ function refuseItems(items: readonly JsonValue[], documents: readonly JsonValue[
 }
 
 /**
- * Throws unless a definition is an object in canonical form. The form matters because an entry signs the digest of
+ * Throws if a definition is not an object in canonical JSON. The spelling matters, because an entry signs the digest of
  * the text, and a restore uses the text unchanged.
  */
 function refuseSpelling(definition: string): void {

@@ -17,14 +17,14 @@ import { parseArchiveLocation, type S3Settings } from './settings.ts'
 import type { ArchiveReader } from './store.ts'
 
 type Archive = {
-  /** A directory or an address. It is of a whole archive, or of one ledger in it. */
+  /** Directory or address of a whole archive, or of one ledger in it. */
   readonly location: string
   readonly ledger: string | null
   readonly keyFile: string | null
   readonly s3: S3Settings
 }
 
-/** Opens a ledger in an archive, with its documents if there is a key file. Throws SourceError. */
+/** Opens a ledger in an archive. With a key file, its documents are opened too. Throws SourceError. */
 export async function openArchiveSource({ location, ledger, keyFile, s3 }: Archive): Promise<LedgerSource> {
   if (ledger !== null && !isId('led', ledger))
     throw new SourceError('usage', `${ledger.slice(0, 64)} is not the id of a ledger (led_…)`)
@@ -32,7 +32,10 @@ export async function openArchiveSource({ location, ledger, keyFile, s3 }: Archi
   return archiveLedger(await openArchiveReader(location, ledger, s3), keys)
 }
 
-/** Opens content that has left a database, for all ledgers of an archive. Throws SourceError. */
+/**
+ * Opens an archive to read content that is no longer in the database. Documents can be read only of the key file's
+ * ledger. Throws SourceError.
+ */
 export async function openContentOfFile(
   location: string,
   keyFile: string,
@@ -66,8 +69,8 @@ export async function openArchiveReader(
 }
 
 /**
- * Returns a function that opens a ledger's reader. If its argument is null, `location` itself is the archive of one
- * ledger. Throws SourceError if `location` is neither a directory nor an address.
+ * Returns a function that opens the reader of a ledger. If the function gets null, `location` itself is the archive of
+ * one ledger. Throws SourceError if `location` is neither a directory nor an address.
  */
 async function openReaders(
   location: string,
@@ -97,7 +100,7 @@ async function openReaders(
   }
 }
 
-/** Parses an address; null: the location is a path. */
+/** Parses an address. Returns null if the location is a path. */
 function parseAddress(location: string): URL | null {
   return /^[a-z][a-z0-9+.-]*:\/\//.test(location) && URL.canParse(location) ? new URL(location) : null
 }
@@ -110,7 +113,10 @@ function parseLocation(location: string, s3: S3Settings) {
   }
 }
 
-/** Returns the ledger's directory: the named one, `location` itself, or the only ledger in it. */
+/**
+ * Returns the directory of a ledger's archive. This is the directory of the named ledger, `location` itself, or, if
+ * `location` contains only one ledger, the directory of this ledger.
+ */
 async function chooseDirectory(location: string, ledger: string | null): Promise<string> {
   if (ledger !== null) return join(location, ledger)
   const names = await readdir(location).catch((error: NodeJS.ErrnoException) => {

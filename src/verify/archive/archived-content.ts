@@ -43,7 +43,7 @@ export type ArchiveReadOutcome = (typeof ARCHIVE_READ_OUTCOMES)[number]
 
 export type ArchivedContentDeps = {
   readonly stores: { of(ledger: string): ArchiveReader }
-  /** Returns the keys of a piece's documents; null: the keys are unavailable. */
+  /** Returns the keys of a piece's documents. Returns null if the keys are unavailable. */
   readonly openKeys: (piece: PieceInArchive) => DocumentKeys | null
   readonly observe?: (outcome: ArchiveReadOutcome, seconds: number) => void
   readonly bytesMax?: number
@@ -51,17 +51,18 @@ export type ArchivedContentDeps = {
   readonly now?: () => number
 }
 
-/** A piece or bundle to read. `name` is unique among the pieces and bundles of all ledgers. `fetch` fetches it. */
+/**
+ * A piece or bundle to read. `name` is unique among the pieces and bundles of all ledgers. `fetch` reads the object
+ * from the store.
+ */
 type ObjectRequest<T extends CachedObject> = {
   readonly ledgerId: Uuid
   readonly name: string
   readonly fetch: (store: ArchiveReader, signal: AbortSignal) => Promise<T>
 }
 
-/** A cached piece or bundle. */
 type CachedObject = { readonly bytes: number }
 
-/** A piece or bundle that is being fetched. */
 type RunningFetch<T extends CachedObject> = {
   /** Fulfilled when the fetch gets its slot and starts. */
   readonly begun: Promise<void>
@@ -69,25 +70,25 @@ type RunningFetch<T extends CachedObject> = {
 }
 
 /**
- * Reads content that has left Postgres for the archive.
+ * Reads content that is no longer in Postgres, but in the archive.
  *
- * An object is accepted if it has the SHA-256 that Postgres stores, a document if it has its item's digest, an
- * envelope if it has its leaf.
+ * An object must have the SHA-256 that Postgres stores, a document must have its item's digest, and an envelope must
+ * have its leaf.
  *
- * Pieces and bundles are cached in the form in which the archive stores them. Documents in them are encrypted, so
- * that no erased document stays in memory. Concurrent reads of one object share one fetch.
+ * Pieces and bundles are cached in the form in which the archive stores them. Documents in them are encrypted, so that
+ * no erased document stays in memory. Concurrent reads of one object share one fetch.
  */
 export class ArchivedContent implements ArchiveContent {
   readonly #deps: ArchivedContentDeps
   readonly #bytesMax: number
   readonly #msMax: number
   readonly #now: () => number
-  /** Cached objects by name, least recently used first. Names are unique over pieces and bundles. */
+  /** Maps the name of an object to the cached object, least recently used first. */
   readonly #cache = new Map<string, CachedObject>()
   readonly #fetches = new Map<string, RunningFetch<CachedObject>>()
   readonly #slots = new FetchSlots()
   #bytes = 0
-  /** Name of the object whose fetch failed last; null: a fetch has succeeded since then. */
+  /** Name of the object whose fetch failed last; null if a later fetch has succeeded. */
   #failing: string | null = null
   #awayUntilMs = Number.NEGATIVE_INFINITY
 
@@ -109,8 +110,8 @@ export class ArchivedContent implements ArchiveContent {
     try {
       return await this.#use(bundle, async (found) => found.read(wanted.entries))
     } catch (error) {
-      // A bundle has no digest, so a changed bundle is noticed only here. It is removed from the cache, so that it is
-      // fetched again once it is repaired.
+      // A changed bundle is noticed only here, because Postgres has no digest of a bundle. The bundle is removed from
+      // the cache, so that it is fetched again after a repair.
       if (error instanceof ArchiveFault) this.#forget(bundle.name)
       throw error
     }
@@ -183,7 +184,7 @@ export class ArchivedContent implements ArchiveContent {
     return running
   }
 
-  /** Waits for the object, at most `#msMax` after its fetch started. */
+  /** Waits for the object. Throws an error `#msMax` after the fetch has started. */
   async #within<T extends CachedObject>(name: string, { begun, object }: RunningFetch<T>): Promise<T> {
     await Promise.race([begun, object])
     return new Promise((resolve, reject) => {
@@ -196,8 +197,8 @@ export class ArchivedContent implements ArchiveContent {
   }
 
   /**
-   * Records a failure. If only one object fails, others may still be readable. After failures of two objects, or if
-   * the store reports that it is unavailable, further fetches would probably fail too, so they pause.
+   * Records a failure. After a failure of only one object, other objects may still be readable. After failures of two
+   * objects, or if the whole store is unavailable, further fetches would probably fail too, so all fetches pause.
    */
   #fail(name: string, isAway: boolean): void {
     if (isAway || (this.#failing !== null && this.#failing !== name))
@@ -252,12 +253,14 @@ function bundleOf({ ledgerId, tile, width }: EnvelopesInArchive): ObjectRequest<
   }
 }
 
-/** An object to fetch. `sha256` null: Postgres does not have the object's digest, but digests of its content. */
+/**
+ * An object to fetch. `sha256` is null for a bundle: Postgres stores no digest of a bundle, but digests of its content.
+ */
 type RequestedObject = Omit<ArchiveObject, 'sha256'> & { readonly sha256: string | null }
 
 /**
- * Fetches an object and reads at most `bytes`. Throws ArchiveFault if the object is missing or differs. Throws
- * ApiError if the store fails.
+ * Fetches an object and reads at most `bytes`. Throws ArchiveFault if the object is missing or has another digest.
+ * Throws ApiError if the store fails.
  */
 async function getObject(
   store: ArchiveReader,
@@ -275,7 +278,8 @@ async function getObject(
     if (sha256 !== null && sha256Hex(found) !== sha256) throw anotherOne(name)
     return found
   }
-  // The checkpoint is missing too, so the volume is not mounted or the prefix is wrong. Then the object is not lost.
+  // If the object `checkpoint` is missing too, the volume is not mounted or the prefix is wrong. The requested object
+  // is then not lost.
   if ((await read(CHECKPOINT_OBJECT, ARCHIVE_CHECKPOINT_BYTES_MAX)) === null)
     throw archiveUnavailable(
       `the archive has nothing of this ledger, not even its ${CHECKPOINT_OBJECT}: check that TALLYSTICK_ARCHIVE is the right place, and mounted`,
@@ -288,8 +292,8 @@ function anotherOne(name: string): ArchiveFault {
 }
 
 /**
- * Runs `work`. Throws after `msMax`, even if the work ignores the signal. So a store that does not answer cannot
- * occupy a slot for longer.
+ * Runs `work`. Throws after `msMax`, even if `work` ignores the signal. So a store that does not answer cannot occupy a
+ * slot for longer.
  */
 async function within<T>(msMax: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const ending = new AbortController()

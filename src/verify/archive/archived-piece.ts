@@ -26,11 +26,11 @@ export class ArchivedPiece {
   readonly #lines: Buffer
   readonly #documents: Buffer
   readonly #batches: ReadonlyMap<number, BatchLine>
-  /** Start of each document. The start is after the document's length. */
+  /** Start of each document in the piece, after the bytes with the document's length. */
   readonly #starts: readonly number[]
   /**
-   * Items of the batch that was requested last. They are stored because the chunks of a batch are read one after
-   * another.
+   * Items of the batch that was requested last. They are stored because a reader requests the chunks of a batch one
+   * after another.
    */
   #newest: { readonly seq: number; readonly items: readonly BatchItem[] } | null = null
 
@@ -46,8 +46,8 @@ export class ArchivedPiece {
   }
 
   /**
-   * Parses a piece. `lines` and `documents` are objects whose digests were compared. `documents` is null if the piece
-   * has no documents. Throws ProofError if the objects are malformed.
+   * Parses a piece. The digests of the objects `lines` and `documents` must have been checked before. `documents` is
+   * null if the piece has no documents. Throws ProofError if the objects are malformed.
    */
   static async read(lines: Buffer, documents: Buffer | null): Promise<ArchivedPiece> {
     const text = await gunzipMember(lines, ARCHIVE_LINES_BYTES_MAX)
@@ -102,8 +102,8 @@ export class ArchivedPiece {
   }
 
   /**
-   * Decrypts a document; null: it was erased before it was archived, or the key does not fit. Throws ArchiveFault if
-   * the document does not have the signed digest.
+   * Decrypts a document. Returns null if the document was erased before it was archived, or if the key does not fit.
+   * Throws ArchiveFault if the document does not have the signed digest.
    */
   #open(place: number, key: Uint8Array, item: BatchItem): ChunkRecord['document'] | null {
     const start = this.#starts[place]
@@ -126,8 +126,8 @@ const DOCUMENT_START = SALT_END + '","document":'.length
 const REFERENCES = ',"references":['
 
 /**
- * Splits a decrypted document into the bytes that were hashed. It can search for the members as text, because the
- * document is canonical JSON and quotes within strings are escaped.
+ * Splits a decrypted document into the bytes that were hashed. The function searches for the members as text. This is
+ * safe, because the document is canonical JSON and quotes within strings are escaped.
  */
 function parseDocument(text: string, { references }: BatchItem) {
   const end = references === undefined ? text.length - 1 : text.lastIndexOf(REFERENCES)
@@ -140,7 +140,10 @@ function parseDocument(text: string, { references }: BatchItem) {
   }
 }
 
-/** Returns what remains of an erased document. Throws ArchiveFault if no entry erases it. */
+/**
+ * Returns the salt, payload and references of an erased document, which are all empty. Throws ArchiveFault if no entry
+ * erases the document.
+ */
 function erasedDocument(item: BatchItem, erasedSeq: number | undefined): ChunkRecord['document'] {
   if (erasedSeq === undefined)
     throw new ArchiveFault(

@@ -7,7 +7,7 @@ import { syncDirectory } from '../sync-directory.ts'
 import { BodyTooLong, readBody } from './read-body.ts'
 import { type ArchiveStore, ArchiveStoreError } from './store.ts'
 
-/** Returns a store of an archive in a directory, which has one file for each object. */
+/** Returns a store of an archive in a directory, with one file for each object. */
 export function directoryStore(directory: string): ArchiveStore {
   return {
     name: directory,
@@ -18,8 +18,8 @@ export function directoryStore(directory: string): ArchiveStore {
 }
 
 /**
- * Reads a regular file. Refuses symbolic links below the directory, because otherwise the maker of an archive could
- * make its reader open other files.
+ * Reads a regular file. Throws for a symbolic link below the directory. Otherwise whoever makes an archive could make a
+ * reader open files outside of it.
  */
 async function readObject(directory: string, name: string, bytesMax: number): Promise<Buffer | null> {
   const root = await realpath(directory).catch(onlyIf(['ENOENT'], null))
@@ -39,8 +39,8 @@ async function readObject(directory: string, name: string, bytesMax: number): Pr
 }
 
 /**
- * Publishes an object by a hard link, which fails if the name exists. So if two writers publish the same name,
- * exactly one succeeds, and its object is complete.
+ * Publishes an object by a hard link, which fails if the name exists. If two writers publish the same name, exactly one
+ * succeeds, and the published object is complete.
  */
 async function putObject(path: string, bytes: Uint8Array): Promise<'written' | 'exists'> {
   const draft = await writeDraft(path, bytes)
@@ -64,7 +64,7 @@ async function replaceObject(path: string, bytes: Uint8Array): Promise<void> {
 async function writeDraft(path: string, bytes: Uint8Array): Promise<string> {
   const made: string[] = []
   makeDirectory(dirname(path), 0o750, made)
-  // The name of a new directory is stored in its parent directory, so the parent is synced.
+  // The parent of each new directory is synced, because the parent contains the name of the new directory.
   for (const directory of made) await syncDirectory(dirname(directory))
   const draft = `${path}.${randomUUID()}.new`
   const file = await open(draft, 'wx', 0o640)

@@ -7,7 +7,7 @@ import type { Fields } from '../../proof/statement/check-schemas.ts'
 import { isReferences, isString, refuseFields } from '../../proof/statement/fields.ts'
 
 /*
- * Encrypted documents of a piece (docs/formats/archive.md). Each document is its length, followed by nonce ‖
+ * Encrypted documents of a piece (docs/formats/archive.md). Each document begins with its length. Then follow nonce ‖
  * ciphertext ‖ tag of AES-256-GCM.
  */
 
@@ -15,7 +15,7 @@ const LENGTH_BYTES = 4
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** Encrypts a document. `text` is JSON of its members. `key` has 32 bytes. */
+/** Encrypts a document. `text`: JSON of the document's members. `key`: 32 bytes. */
 export function sealDocument(text: string, key: Uint8Array): Buffer {
   const nonce = randomBytes(NONCE_BYTES)
   const cipher = createCipheriv('aes-256-gcm', key, nonce)
@@ -25,10 +25,10 @@ export function sealDocument(text: string, key: Uint8Array): Buffer {
   return Buffer.concat([length, ...sealed])
 }
 
-/** Stands in place of a document that was erased before it was archived. */
+/** Replaces a document that was erased before it was archived. */
 export const NO_DOCUMENT = Buffer.alloc(LENGTH_BYTES)
 
-/** Decrypts a document; null: it was not encrypted under this key. */
+/** Decrypts a document. Returns null if it was not encrypted under this key. */
 export function openDocument(sealed: Uint8Array, key: Uint8Array): Buffer | null {
   if (sealed.length < NONCE_BYTES + TAG_BYTES) return null
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, NONCE_BYTES), {
@@ -43,8 +43,9 @@ export function openDocument(sealed: Uint8Array, key: Uint8Array): Buffer | null
 }
 
 /**
- * Returns the start of each of `count` sealed documents. The start is after the document's length. Throws ProofError
- * `archive_object` unless the bytes are exactly these documents, each empty or long enough for a ciphertext.
+ * Returns the start of each of `count` sealed documents, after the bytes with the document's length. Throws ProofError
+ * `archive_object` if the bytes are more or less than these documents, or if a document is too short for a ciphertext
+ * and not empty.
  */
 export function documentStarts(bytes: Buffer, count: number): number[] {
   const starts: number[] = []
@@ -61,7 +62,7 @@ export function documentStarts(bytes: Buffer, count: number): number[] {
   return starts
 }
 
-/** Returns the sealed document at `start`. An erased document is empty. */
+/** Returns the sealed document at `start`. The result is empty for an erased document. */
 export function documentAt(bytes: Buffer, start: number): Buffer {
   return bytes.subarray(start, start + bytes.readUInt32BE(start - LENGTH_BYTES))
 }
@@ -71,12 +72,15 @@ const PLAIN: Fields = {
   optional: { references: isReferences },
 }
 
-/** Two levels less than a line, because in a line of an export this text starts two levels down. */
+/**
+ * Maximum depth of a document's JSON. It is two levels less than a line's, because in a line of an export the document
+ * begins two levels down.
+ */
 const PLAIN_DEPTH_MAX = LINE_DEPTH_MAX - 2
 
 /**
- * Returns a decrypted document as text for a line of an export. Throws ProofError unless the whole text is one object
- * with a document's members, because otherwise the text could add further documents to the line.
+ * Returns a decrypted document as text for a line of an export. Throws ProofError if the text is not exactly one object
+ * with the members of a document, because other text could add further documents to the line.
  */
 export function plainText(opened: Buffer): string {
   const text = utf8Decode(opened)

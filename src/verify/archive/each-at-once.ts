@@ -1,6 +1,6 @@
 /**
- * Calls `work` for all items, `atOnce` at a time. Returns the results in the order of the items. If a call fails,
- * starts no further call, waits for the running ones, and throws the first error.
+ * Calls `work` for all items, `atOnce` at a time. Returns the results in the order of the items. After a failed call,
+ * starts no further call, waits for the running calls, and throws the first error.
  */
 export async function eachAtOnce<T, R>(
   items: readonly T[],

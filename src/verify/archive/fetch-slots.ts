@@ -8,8 +8,8 @@ import {
 } from './limits.ts'
 
 /**
- * Limits concurrent fetches from the archive. Ledgers get slots round-robin, so that no ledger can occupy all slots,
- * running or waiting.
+ * Limits concurrent fetches from the archive. Ledgers get free slots round-robin. No ledger can occupy all slots, or
+ * all places in the queue for slots.
  */
 export class FetchSlots {
   /** Shares of all fetches, both running and waiting. */

@@ -7,18 +7,21 @@ const inflated = promisify(inflateRaw) as unknown as (
   options: { readonly maxOutputLength: number; readonly info: true },
 ) => Promise<{ readonly buffer: Buffer; readonly engine: InflateRaw }>
 
-/** Start of a gzip member (RFC 1952): magic number, deflate, and no flags, so that no optional field follows. */
+/**
+ * Start of a gzip member (RFC 1952): magic number, method deflate, and flags. No flag is set, so that no optional field
+ * follows.
+ */
 const HEADER = Buffer.of(0x1f, 0x8b, 8, 0)
-/** Length of the whole header. It includes time, level and system, which are ignored. */
+/** Length of the whole header in bytes. It includes time, level and system, which are ignored. */
 const HEADER_BYTES = 10
-/** Length of the trailer: CRC-32 and length of the content. */
+/** Length of the trailer in bytes: CRC-32 and length of the content. */
 const TRAILER_BYTES = 8
 
 /**
- * Decompresses gzip of exactly one member without optional fields, to at most `bytesMax` bytes. Throws ProofError
- * `archive_object`.
+ * Decompresses gzip to at most `bytesMax` bytes. Throws ProofError `archive_object` unless the bytes are exactly one
+ * member without optional fields.
  *
- * Node's own function is not strict enough: it also accepts several members, and any trailing bytes that begin with a
+ * Node's own function is not strict enough. It also accepts several members, and any trailing bytes that begin with a
  * zero.
  */
 export async function gunzipMember(bytes: Buffer, bytesMax: number): Promise<Buffer> {

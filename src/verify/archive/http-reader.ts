@@ -3,8 +3,8 @@ import { readBody } from './read-body.ts'
 import { type ArchiveReader, ArchiveStoreError } from './store.ts'
 
 /**
- * Returns a reader of an archive behind a web server, or of a bucket with public objects. Objects are fetched by GET
- * below `url`.
+ * Returns a reader of an archive on a web server, or in a bucket with public objects. Objects are fetched by GET below
+ * `url`.
  */
 export function httpReader(url: URL, name: string): ArchiveReader {
   const base = url.href.replace(/\/*$/, '/')

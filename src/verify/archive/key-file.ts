@@ -4,11 +4,11 @@ import { ARCHIVE_KEY_FILE_DEPTH_MAX } from '../../proof/limits.ts'
 import { DocumentKeys } from '../../signing/document-keys.ts'
 import { SourceError } from '../source.ts'
 
-/** A key file (docs/formats/archive.md): the secrets of one ledger's pieces. */
+/** A key file (docs/formats/archive.md), which contains the secrets of one ledger's pieces. */
 const keyFile = z.strictObject({
   archiveKeys: z.literal(1),
   ledger: z.string(),
-  /** Items are `[from, base64 of the secrets]`. */
+  /** List of `[from, base64 of the secrets]`. */
   pieces: z.array(z.tuple([z.int().min(0), z.base64()])),
 })
 

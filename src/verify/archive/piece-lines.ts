@@ -11,9 +11,8 @@ import { type ArchiveObject, type ArchivePiece, tileName } from './seal.ts'
 
 export type PieceContext = {
   readonly objects: ArchiveObjects
-  /** Keys of the documents; null: documents are not shown. */
+  /** Keys of the documents; null if documents are not shown. */
   readonly keys: ArchiveKeys | null
-  /** Number of entries in the whole archive. */
   readonly size: number
   /**
    * Maps a document to the seq of the entry that erases it. A key is the document's subject and the seq of the entry
@@ -22,7 +21,7 @@ export type PieceContext = {
   readonly erasures: ReadonlyMap<string, number>
   /** Documents that have neither a key nor an erasing entry. */
   readonly unexplained: string[]
-  /** The bundle that was read last. If the next one is of the same tile, it must begin with this one. */
+  /** The bundle that was read last. If the next bundle belongs to the same tile, it must begin with these bytes. */
   lastBundle: { readonly tile: number; readonly bytes: Buffer } | null
   /** Called for each definition of a type, before the line of its entry. */
   readonly onDefinition: (seq: number, definition: string) => void
@@ -32,8 +31,8 @@ export type PieceContext = {
 export type SealedObjects = { readonly size: number; readonly named: ReadonlyMap<string, ArchiveObject> }
 
 /**
- * Returns the lines of an export for a piece's entries; null: an object is missing or faulty, and `objects` has a
- * fault for it.
+ * Returns the lines of an export for a piece's entries. If an object is missing or faulty, returns null and adds a
+ * fault to `context.objects`.
  */
 export async function exportLines(
   seal: SealedObjects,
@@ -82,10 +81,11 @@ async function readEnvelopes(
 }
 
 /**
- * Splits a bundle. Throws ProofError unless the bundle begins with the previous bundle of the same tile.
+ * Splits a bundle. Throws ProofError if the previous bundle belongs to the same tile and this bundle does not begin
+ * with it.
  *
- * Without this check, its first entries could differ from the verified ones: they were verified from the narrower
- * bundle, but readers of tiles get only the widest one.
+ * A tile may have several bundles of growing width. Its first entries were verified from a narrower bundle, but readers
+ * of tiles get only the widest bundle. Without this check, the widest bundle could begin with other entries.
  */
 function entriesOf(
   bundle: Buffer,
@@ -148,7 +148,7 @@ class Opener {
     this.#context = context
   }
 
-  /** Returns a document as an export's line shows it. Throws ProofError. */
+  /** Returns a document in the form of an export's line. Throws ProofError. */
   show({ seq, item, subject, digest, erasedBy }: SealedDocument): string {
     const { keys, erasures, size, unexplained } = this.#context
     const sealed = this.#documents.next().value as Buffer | undefined

@@ -1,11 +1,11 @@
 /**
- * Reads a whole stream. If it has more than `bytesMax` bytes, ends it and throws BodyTooLong. The bytes are counted,
- * because declared lengths cannot be trusted.
+ * Reads a whole stream. If the stream has more than `bytesMax` bytes, stops reading and throws BodyTooLong. The bytes
+ * are counted, because declared lengths cannot be trusted.
  */
 export async function readBody(body: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Buffer> {
   const parts: Uint8Array[] = []
   let bytes = 0
-  // If the loop ends early, it destroys the stream.
+  // A loop that ends early destroys the stream.
   for await (const part of body) {
     bytes += part.length
     if (bytes > bytesMax) throw new BodyTooLong(bytesMax)

@@ -17,7 +17,8 @@ import { type ArchiveObject, type ArchiveSeal, CHECKPOINT_OBJECT, parseSeal, sea
 import { type ArchiveReader, ArchiveStoreError } from './store.ts'
 
 /**
- * Reads the objects of an archive and compares each with its seal. If an object is missing or differs, adds a fault.
+ * Reads the objects of an archive and compares each object with its seal. Adds a fault if an object is missing or
+ * differs.
  */
 export class ArchiveObjects {
   /** One finding for each faulty object. */
@@ -33,8 +34,8 @@ export class ArchiveObjects {
   }
 
   /**
-   * Reads the newest checkpoint without verifying its signature; null: the archive is empty. Throws ProofError with
-   * `archive_object`, `note_syntax` or `checkpoint_syntax`.
+   * Reads the newest checkpoint without verifying its signature. Returns null if the archive is empty. Throws
+   * ProofError with `archive_object`, `note_syntax` or `checkpoint_syntax`.
    */
   async readCheckpoint(): Promise<{ readonly note: string; readonly size: number } | null> {
     const bytes = await this.#get(CHECKPOINT_OBJECT, ARCHIVE_OBJECT_BYTES_MAX)
@@ -47,8 +48,8 @@ export class ArchiveObjects {
   }
 
   /**
-   * Reads all seals up to the seal of `size` entries. Returns them oldest first, with the digest of the newest one.
-   * Throws ProofError as parseSeal does.
+   * Reads all seals up to the seal of `size` entries. Returns them oldest first, with the digest of the newest seal.
+   * Throws the ProofErrors of parseSeal, and `archive_object` if a seal is missing, too long or changed.
    */
   async readSeals(size: number): Promise<{ readonly seals: ArchiveSeal[]; readonly newestDigest: string }> {
     const seals: ArchiveSeal[] = []
@@ -74,8 +75,8 @@ export class ArchiveObjects {
   }
 
   /**
-   * Reads an object; null: it is missing or differs, which is added as a fault. Reads at most as many bytes as the
-   * seal names.
+   * Reads an object. Returns null and adds a fault if the object is missing or differs. Reads at most as many bytes as
+   * the seal names.
    */
   async read({ name, bytes: length, sha256 }: ArchiveObject): Promise<Buffer | null> {
     const bytes = await this.#get(name, length)

@@ -6,7 +6,7 @@ import { gunzipMember } from './gunzip.ts'
 import { ARCHIVE_LINES_BYTES_MAX } from './limits.ts'
 
 /**
- * Objects of the piece with the entries from `from` to before `end`. `documents` is null if the piece has no
+ * Objects of the piece with the entries from `from` up to `end` (exclusive). `documents` is null if the piece has no
  * documents.
  */
 export type PieceBytes = {
@@ -17,16 +17,16 @@ export type PieceBytes = {
 }
 
 export type PieceContent = {
-  /** One line for each entry. */
   readonly lines: readonly ArchiveLine[]
-  /** The sealed documents that the lines name, in order; null: the piece has no documents. */
+  /** Sealed documents, in the order in which the lines name them; null if the piece has no documents. */
   readonly documents: readonly Buffer[] | null
 }
 
 /**
  * Parses a piece and checks it against docs/formats/archive.md. Throws ProofError.
  *
- * The verifier uses it, and also the worker before it names in a seal what it has written.
+ * The verifier uses this function. The worker also uses it on objects that it has written, before it names them in a
+ * seal.
  */
 export async function readPiece({ from, end, lines, documents }: PieceBytes): Promise<PieceContent> {
   const slice = new Slice()

@@ -20,7 +20,7 @@ export type ArchiveStores = {
  * *`). The AWS SDK repeats failed requests, up to ARCHIVE_ATTEMPTS_MAX attempts.
  */
 export async function openS3Stores(location: S3Location): Promise<ArchiveStores> {
-  // Imported only when an archive is in a bucket, because the import takes half a second.
+  // The module is loaded only if an archive is in a bucket, because the import takes half a second.
   const sdk = await import('@aws-sdk/client-s3')
   const client = new sdk.S3Client({
     ...(location.endpoint !== null && { endpoint: location.endpoint }),
@@ -34,7 +34,7 @@ export async function openS3Stores(location: S3Location): Promise<ArchiveStores>
       httpAgent: { maxSockets: ARCHIVE_SOCKETS_MAX },
       httpsAgent: { maxSockets: ARCHIVE_SOCKETS_MAX },
     },
-    // The SDK's checksums are not needed: requests that write have our own checksum, and the body of every answer is
+    // The SDK's checksums are not needed. Requests that write have our own checksum, and the body of every answer is
     // compared with its digest.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
@@ -99,7 +99,7 @@ function s3Store(
 }
 
 const NOT_FOUND = 404
-/** This error is also a 404, but it says nothing about the object. */
+/** Error name for a missing bucket. Its status is 404 too, but it does not say that the object is missing. */
 const NO_SUCH_BUCKET = 'NoSuchBucket'
 const PRECONDITION_FAILED = 412
 const SERVER_ERROR = 500
@@ -110,8 +110,8 @@ function lockUntil({ days, mode }: NonNullable<S3Settings['lock']>) {
 }
 
 /**
- * Limits the time of all attempts together, including reading the answer. So a bucket that sends one byte per second
- * cannot delay the caller for longer.
+ * Limits the time of all attempts together, including reading the answer. Without this limit, a bucket that sends one
+ * byte per second could delay the caller for a long time.
  */
 async function bounded<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   return work(AbortSignal.timeout(ARCHIVE_ATTEMPTS_MAX * ARCHIVE_REQUEST_MS_MAX))

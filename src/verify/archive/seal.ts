@@ -11,9 +11,9 @@ import { TILE_HASHES } from '../../proof/tree/merkle.ts'
 import { formatTileAddress, type TileAddress } from '../../proof/tree/tile-address.ts'
 import { ARCHIVE_OBJECT_BYTES_MAX } from './limits.ts'
 
-/* Names and manifests of an archive (docs/formats/archive.md), for its writer and its readers. */
+/* Names of objects in an archive, and seals (docs/formats/archive.md), for code that writes or reads archives. */
 
-/** Name of the object with the newest sealed checkpoint. It is the only object that is ever replaced. */
+/** Name of the object with the newest sealed checkpoint. No other object is ever replaced. */
 export const CHECKPOINT_OBJECT = 'checkpoint'
 
 const digest = z.string().regex(/^[0-9a-f]{64}$/)
@@ -46,7 +46,7 @@ const seal = z.strictObject({
   /** SHA-256 of the previous seal; null in the first seal. */
   previous: digest.nullable(),
   checkpoint: z.string(),
-  /** Items are `[subject, seq of the entry with the document's digest, seq of the entry that erases it]`. */
+  /** List of `[subject, seq of the entry with the document's digest, seq of the entry that erases the document]`. */
   erasures: z.array(z.tuple([z.string(), count, count])),
   pieces: z.array(
     z.strictObject({ from: count, end: count, lines: z.string(), documents: z.string().nullable() }),
@@ -62,7 +62,10 @@ export type ArchiveObject = ArchiveSeal['objects'][number]
 
 export const sealName = (size: number) => `seals/${size}`
 
-/** The name contains the content's digest, so that objects left by a killed worker do not conflict with later ones. */
+/**
+ * Returns the name of a piece's object. The name contains the content's digest, so that objects left by a killed worker
+ * do not conflict with later objects.
+ */
 export const pieceObjectName = (kind: 'lines' | 'documents', from: number, sha256: string) =>
   `${kind}/${from}-${sha256}`
 
@@ -96,10 +99,10 @@ function* tilesOfLevel(level: TileAddress['level'], had: number, hashes: number)
 }
 
 /**
- * Parses the seal of `size` entries. Its pieces must have no gap, and its checkpoint must have that size. The
- * checkpoint's signature is not verified.
+ * Parses the seal of `size` entries. The seal's pieces must have no gap, and its checkpoint must have the size `size`.
+ * The checkpoint's signature is not verified.
  *
- * Throws ProofError with `archive_object`, or with `note_syntax` or `checkpoint_syntax` for its checkpoint.
+ * Throws ProofError with `archive_object`, or with `note_syntax` or `checkpoint_syntax` for the checkpoint.
  */
 export function parseSeal(bytes: Uint8Array, size: number): ArchiveSeal {
   const parsed = seal.safeParse(parseJson(bytes))
@@ -122,8 +125,8 @@ export function parseSeal(bytes: Uint8Array, size: number): ArchiveSeal {
 }
 
 /**
- * Throws unless the objects are exactly those of the seal's entries, without duplicates. Computes at most as many
- * names as the seal lists, so that a false size costs nothing.
+ * Throws if the seal lists other objects than its entries need, or lists an object twice. Computes at most as many
+ * names as the seal lists, so that a false size cannot cause much work.
  */
 function refuseNames({ from, size, pieces, objects }: ArchiveSeal): void {
   const named = new Map(objects.map(({ name, sha256 }) => [name, sha256]))

@@ -5,13 +5,13 @@ export type ArchiveLocation =
   | ({ readonly kind: 's3'; readonly bucket: string; readonly prefix: string } & S3Settings)
 
 export type S3Settings = {
-  /** Address of the S3 service; null: Amazon's own. */
+  /** Address of the S3 service; null for Amazon's service. */
   readonly endpoint: string | null
-  /** Region; null: the AWS SDK reads it from its environment. */
+  /** Region; null if the AWS SDK reads the region from its environment. */
   readonly region: string | null
-  /** Whether a bucket's address is `endpoint/bucket` instead of `bucket.endpoint`. */
+  /** True if a bucket's address is `endpoint/bucket` instead of `bucket.endpoint`. */
   readonly pathStyle: boolean
-  /** How long each object is locked, and in which mode; null: no lock is requested, so the bucket's default applies. */
+  /** Number of days for which each object is locked, and the mode of the lock; null if the bucket's default applies. */
   readonly lock: { readonly days: number; readonly mode: 'GOVERNANCE' | 'COMPLIANCE' } | null
 }
 

@@ -3,26 +3,26 @@ export type ArchiveReader = {
   /** Name for messages: a directory, or an address without secrets. */
   readonly name: string
   /**
-   * Returns an object; null: the object does not exist. Throws ArchiveStoreError if it cannot be read or is longer
-   * than `bytesMax`. `signal` aborts the read.
+   * Returns an object. Returns null if the object does not exist. Throws ArchiveStoreError if the object cannot be read
+   * or is longer than `bytesMax`. `signal` aborts the read.
    */
   get(name: string, bytesMax: number, signal?: AbortSignal): Promise<Buffer | null>
 }
 
-/** Writes an archive's objects. An object that was put MUST NOT change any more. */
+/** Reads and writes an archive's objects. An object that was written by `put` MUST never change. */
 export type ArchiveStore = ArchiveReader & {
   /**
-   * Writes an object and returns when it is durable. Returns `exists`, without a change, if an object of this name
+   * Writes an object and returns when it is durable. Returns `exists` and changes nothing if an object of this name
    * exists already.
    */
   put(name: string, bytes: Uint8Array): Promise<'written' | 'exists'>
-  /** Writes an object as `put` does, but replaces an existing one. */
+  /** Writes an object like `put`, but replaces an existing object of this name. */
   replace(name: string, bytes: Uint8Array): Promise<void>
 }
 
-/** Thrown if the store failed. This says nothing about an object's content. */
+/** Thrown if the store could not answer. This says nothing about the object's content, which may be correct. */
 export class ArchiveStoreError extends Error {
-  /** Whether the store failed as a whole and not only for this object, because it is unreachable or answered 5xx. */
+  /** True if the store failed as a whole and not only for this object: the store is unreachable or answered 5xx. */
   readonly isAway: boolean
 
   constructor(message: string, options: ErrorOptions & { readonly isAway?: boolean } = {}) {

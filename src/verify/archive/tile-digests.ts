@@ -5,7 +5,7 @@ import { TILE_HASHES, TILE_LEVEL_BITS } from '../../proof/tree/merkle.ts'
 import { tileName } from './seal.ts'
 
 /**
- * Computes the SHA-256 of each hash tile that an archive must contain, while its ledger is verified. Uses 32 bytes
+ * Computes the SHA-256 of each hash tile that an archive must contain, while its ledger is verified. Stores 32 bytes
  * for each tile.
  */
 export class TileDigests {
@@ -15,7 +15,7 @@ export class TileDigests {
   readonly #full: number[] = []
   readonly #digests = new Map<string, string>()
 
-  /** `sizes` are the sizes of the seals, because at these sizes incomplete tiles are archived too. */
+  /** `sizes`: the sizes of the seals. At these sizes, incomplete tiles are archived too. */
   constructor(sizes: readonly number[]) {
     this.#sizes = new Set(sizes)
   }
@@ -25,7 +25,7 @@ export class TileDigests {
     if (level % TILE_LEVEL_BITS === 0) this.#add(level / TILE_LEVEL_BITS, hash)
   }
 
-  /** Adds an entry's leaf. The frontier is the one after the entry. */
+  /** Adds an entry's leaf. The frontier is the tree's frontier after this entry. */
   leaf(leaf: Uint8Array, { size }: Frontier): void {
     this.#add(0, leaf)
     if (this.#sizes.has(size)) for (const level of this.#growing.keys()) this.#keep(level)

@@ -49,7 +49,7 @@ test('no script imports anything but k6 itself and files of this folder', () => 
   }
 })
 
-/** True if the text contains the value: 33091 as 33,091; 1050 ms also as 1.05 s, 12000 ms also as 12.0 s. */
+/** Returns whether the text contains the value: 33091 as 33,091; 1050 ms also as 1.05 s, 12000 ms also as 12.0 s. */
 function isSaid(value: number, unit: string, text: string): boolean {
   const forms = [value.toLocaleString('en-US')]
   if (unit === 'ms') forms.push(String(value / 1000))

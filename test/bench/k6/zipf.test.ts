@@ -6,7 +6,7 @@ const DRAWS = 200_000
 const SIZES = [2, 3, 20, 100, 1_000, 10_000]
 
 /**
- * Returns the frequency of each rank for evenly spread uniform numbers: the generator's own distribution without
+ * Returns the frequency of each rank for evenly spread input numbers. This is the generator's own distribution without
  * randomness.
  */
 function distribution(items: number, theta?: number): Float64Array {

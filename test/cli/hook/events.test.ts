@@ -67,8 +67,8 @@ test('the text of an error is content: without --content a record has its digest
 })
 
 /**
- * Events before an action, whose hook can deny it by exit code 2 (docs/integrations/hooks.md), named as in the hosts'
- * documentation.
+ * Names of events that occur before an action, from the documentation of each host. A hook of such an event can deny
+ * the action by exit code 2 (docs/integrations/hooks.md).
  */
 const BEFORE: Readonly<Record<string, readonly string[]>> = {
   'Claude Code': [

@@ -134,7 +134,8 @@ test('with --fail-closed a tool call waits for the ledger, and without it is den
   const [action] = await deedsOf(app)
   assert.equal(action!.payload.told, 'held')
   network.refuse()
-  // A call with a repeated id waits for its own record.
+  // `t1` is the id of an earlier call whose record was written. The repeated call must still wait for a record of its
+  // own.
   for (const id of ['t2', 't1']) {
     const denied = await runCli([...args, '--timeout', '1'], { input: toolEvent('PreToolUse', id), env })
     assert.equal(denied.code, 2)

@@ -35,7 +35,7 @@ test('the outcome of each case is that of the table', async (t) => {
 
 async function deniedOf(t: Parameters<typeof temporaryFiles>[0]): Promise<string[]> {
   const { directory } = temporaryFiles(t)
-  // While this test has the outbox open, no other process sends the records in it.
+  // While this test has the outbox open, no other process sends the outbox's records.
   const spool = await openSpool(directory)
   t.after(() => spool.close())
   const args = [

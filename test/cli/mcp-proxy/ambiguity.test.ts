@@ -6,7 +6,7 @@ const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
 
 test('every character that Unicode folds to a letter, in any language or form, is that letter in a name', () => {
   const missed: string[] = []
-  // Beyond this range no character folds to a Latin letter.
+  // No character above this range becomes a Latin letter when its case is changed.
   for (let code = 0x80; code < 0x20000; code++) {
     const char = String.fromCodePoint(code)
     if (/\p{Cs}/u.test(char)) continue

@@ -8,7 +8,7 @@ import { CLI } from '../../helpers/run-cli.ts'
 import { temporaryFiles } from '../../helpers/temporary-files.ts'
 import { until } from '../../helpers/wait.ts'
 
-/** Server that ignores the end of its input and SIGTERM, and writes its pid. */
+/** Source of a server that writes its pid, and does not exit when its input ends or when it gets SIGTERM. */
 const SERVER = `import { writeFileSync } from 'node:fs'
 process.on('SIGTERM', () => {})
 process.stdin.resume()
@@ -18,7 +18,7 @@ console.log('{"jsonrpc":"2.0","method":"ready"}')`
 
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGKILL'] as const
 const WAYS = ['end of stdin', ...SIGNALS] as const
-/** Shell scripts that start the server; null: no shell. */
+/** Shell scripts that start the server; null if the server is started without a shell. */
 const SHELLS = [
   ['directly', null, ['end of stdin', 'SIGKILL']],
   ['below a shell', '"$@"; true', WAYS],

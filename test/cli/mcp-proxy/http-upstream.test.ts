@@ -22,7 +22,7 @@ const INITIALIZED = { method: 'notifications/initialized' }
 const CALL = { id: 1, method: 'tools/call', params: { name: 'pay' } }
 const RESULT = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 's', version: '1' } }
 
-/** Starts a streamable HTTP server whose answers come from `handle`, and an upstream to it. */
+/** Starts an MCP server over streamable HTTP whose answers come from `handle`. Opens an upstream to this server. */
 async function connect(t: TestContext, handle: (exchange: Exchange) => unknown) {
   const requests: { method: string; session: string | undefined; message: Message }[] = []
   const server = createServer(async (request, response) => {
@@ -68,7 +68,7 @@ async function connect(t: TestContext, handle: (exchange: Exchange) => unknown) 
   }
 }
 
-/** A server with sessions. `forget` drops them, like a restart. */
+/** Returns a server with sessions. `forget` drops all sessions, as a restart would. */
 function sessions(status: number, body = '') {
   let known = ''
   let made = 0
@@ -184,7 +184,7 @@ test('a request waits only for earlier notifications and answers of the client',
     `/${INITIALIZED.method}`,
   ])
   assert.ok(of('/notifications/progress') < of('tools/list'))
-  // The answer to the first call comes last, because no other call waits for it.
+  // The server delays the answer to call 1 until it has answered call 3. The other calls do not wait for call 1.
   assert.deepEqual(
     got.map(({ id }) => id),
     ['init', 2, 3, 1],
@@ -202,7 +202,7 @@ test('an answer is read to its end, also over several streams', async (t) => {
     const last = request.headers['last-event-id'] as string
     asked.push(last)
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    // The first stream ends in the middle of an event, the second one before any event.
+    // The first stream ends in the middle of an event. The second stream ends before any event.
     if (asked.length === 1)
       return response.end(
         'id: e2\ndata: {"jsonrpc":"2.0","method":"notifications/progress"}\n\nid: e3\ndata: {"js',

@@ -1,4 +1,7 @@
-/* Servers that read JSON more leniently than RFC 8259 and JSON-RPC. Each deviation exists in some parser in use. */
+/*
+ * Models of servers that read JSON more leniently than RFC 8259 and JSON-RPC. Each deviation exists in some parser in
+ * use.
+ */
 
 export type ReadCall = { readonly name: string; readonly args: unknown }
 
@@ -12,33 +15,33 @@ type Reader = {
   /** Splits a line into the texts of messages. */
   readonly cut: (line: string) => readonly string[]
   readonly grammar: 'json' | 'json5'
-  /** True: text behind a message is ignored. */
+  /** True if text after a message is ignored. */
   readonly trailing?: boolean
-  /** Folds names; names with the same result are equal. */
+  /** Normalizes a name. The server treats names with the same result as equal. */
   readonly names: Names
   readonly methods: Names
   readonly wins: 'first' | 'last'
-  /** True: a message may be encoded as a JSON string. */
+  /** True if a message may be encoded as a JSON string. */
   readonly unwraps: boolean
-  /** True: members of `__proto__` count too, as with JavaScript's Object.assign. */
+  /** True if the server also reads members of `__proto__`, as after Object.assign in JavaScript. */
   readonly proto?: boolean
 }
 
 const same: Names = (name) => name
 const trimmed: Names = (name) => name.trim()
 const cString: Names = (name) => name.split('\0')[0]!
-/** Go's encoding/json: Unicode's simple folding. */
+/** Folds a name like Go's encoding/json, by Unicode's simple case folding. */
 const simple: Names = (name) => [...name].map((char) => SIMPLE.get(char) ?? char.toLowerCase()).join('')
 const SIMPLE = new Map([
   ['ſ', 's'],
   ['\u212a', 'k'],
 ])
-/** Go's encoding/json/v2 with MatchCaseInsensitiveNames. */
+/** Folds a name like Go's encoding/json/v2 with MatchCaseInsensitiveNames. */
 const withoutDashes: Names = (name) =>
   simple(name)
     .replaceAll(/[-_]/g, '')
     .replace(/^meta$/, '_meta')
-/** Java's equalsIgnoreCase. */
+/** Folds a name like Java's equalsIgnoreCase. */
 const java: Names = (name) => [...name].map((char) => char.toUpperCase()[0]!.toLowerCase()[0]!).join('')
 const compatible: Names = (name) => name.normalize('NFKC').toLowerCase()
 
@@ -70,9 +73,9 @@ export const READERS: Readonly<Record<string, Reader>> = {
     ...plainly,
     cut: (line) => line.split(/[\p{Cc}\u2028\u2029]/u),
   },
-  // These readers do not parse texts inside a message, because no known server both cuts at the end of a buffer and
-  // does that. A rule against such a server would refuse each call whose text mentions another call, such as a call
-  // that writes this file.
+  // Readers that parse what a buffer of fixed size contains. They do not parse a message inside a string. No known
+  // server does both. To be safe against such a server, the proxy would have to refuse every call whose text mentions
+  // another call, for example a call that writes this file.
   'buffers of 64 bytes': { ...plainly, cut: everyBytes(64), unwraps: false },
   'buffers of 128 bytes, trailing text': {
     ...plainly,
@@ -101,7 +104,8 @@ function callsIn(node: Node, reader: Reader): ReadCall[] {
   if (method === undefined || !('scalar' in method) || typeof method.scalar !== 'string') return []
   if (reader.methods(method.scalar) !== reader.methods('tools/call')) return []
   const params = member(node, 'params', reader)
-  // Params are given by position, as JSON-RPC allows, or as members of the message itself.
+  // The params are a list, as JSON-RPC allows, or an object. If there are no params, the message itself has the
+  // members.
   if (params !== undefined && 'items' in params) return [called(params.items[0], params.items[1])]
   const from = params !== undefined && 'members' in params ? params : node
   return [called(member(from, 'name', reader), member(from, 'arguments', reader))]

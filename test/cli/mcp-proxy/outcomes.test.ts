@@ -20,7 +20,7 @@ const answer = (result: unknown) => ({ id: 7, result })
 const TASK = { taskId: 't1', status: 'working', createdAt: '2026-11-29T00:00:00Z', ttl: 60_000 }
 const text = (text: string, more: object = {}) => ({ content: [{ type: 'text', text }], ...more })
 
-/** Returns the outcomes of calls while these messages pass in order. */
+/** Passes the messages of `turns` in order. Returns the outcomes of the calls among them. */
 async function outcomesOf(
   t: TestContext,
   turns: readonly Turn[],
@@ -259,7 +259,7 @@ test('a call that is cancelled and never answered has its outcome in time', asyn
   calls.fromClient(message(CALL))
   calls.fromClient(message({ method: 'notifications/cancelled', params: { requestId: 7 } }))
   t.mock.timers.tick(PROXY_CANCELLED_MS)
-  // A late answer to the first call must not count for the second.
+  // A late answer to the first call must not count as the answer to the second call.
   calls.fromClient(message(CALL))
   calls.fromServer(message(answer(text('done'))))
   calls.end('the test is over')

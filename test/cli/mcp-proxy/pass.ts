@@ -5,8 +5,8 @@ import { McpProxy } from '../../../cli/mcp-proxy/proxy.ts'
 import type { Downstream, UpstreamEnd } from '../../../cli/mcp-proxy/upstream.ts'
 
 /**
- * Opens a proxy whose client and server are this test. `isRecorded`: whether the ledger has the records; null: calls
- * do not wait for it.
+ * Opens a proxy whose client and server are played by the test. `isRecorded`: what the ledger answers when a call waits
+ * for its record; null if calls do not wait for the ledger.
  */
 export function openProxy(calls: Calls, isRecorded: boolean | null) {
   const stdin = new PassThrough()
@@ -55,7 +55,7 @@ export function openProxy(calls: Calls, isRecorded: boolean | null) {
   }
 }
 
-/** Passes both streams through a proxy concurrently, as pipes. */
+/** Passes both streams through a proxy concurrently, like pipes. */
 export async function pass(
   fromClient: readonly Buffer[],
   fromServer: readonly Buffer[],

@@ -176,8 +176,8 @@ test('--fail-closed forwards a call when the ledger has it, and otherwise answer
     const args = ['--fail-closed', '--timeout', `${seconds}`, '--spool', spool, ...COMMAND]
     return connect(t, args, env)
   }
-  // Two timeouts make the test independent of the machine's speed: the maximum where records do come, and one second
-  // where they cannot come.
+  // Two timeouts make the test independent of the machine's speed. A call that can be recorded has the maximum timeout.
+  // A call that cannot be recorded has a timeout of one second.
   const { client: patient } = await open(FAIL_CLOSED_SECONDS_MAX)
   const { client } = await open(1)
   await patient.callTool({ name: 'echo', arguments: { text: 'x' } })
@@ -209,7 +209,7 @@ for (const mode of ['legacy', 'auto'] as const)
         versionNegotiation: { mode },
       },
     )
-    await client.listTools() // Since 2026-07-28 the first answer to any request names the server.
+    await client.listTools() // Since MCP 2026-07-28, the first answer to any request names the server.
     const echo = await client.callTool({ name: 'echo', arguments: { text: 'over HTTP' } })
     assert.deepEqual(echo.content, [{ type: 'text', text: 'over HTTP' }])
     const cancel = new AbortController()

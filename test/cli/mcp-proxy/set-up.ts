@@ -74,7 +74,7 @@ function readIfThere(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch {
-    return '' // The file was sent and removed after the folder was listed.
+    return '' // The sender removed the file after this function had listed the folder.
   }
 }
 

@@ -17,7 +17,7 @@ const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest(
 
 type Recorded = { readonly name: string; readonly argumentsDigest?: { readonly sha256: string } }
 
-/** Opens a proxy with its own outbox, whose ledger records everything at once. */
+/** Opens a proxy with its own outbox. The test's ledger records every call at once. */
 function openProxy(t: TestContext, held = true) {
   const { directory } = temporaryFiles(t)
   const open = new OpenCalls(directory)
@@ -61,7 +61,7 @@ const PING = '"jsonrpc":"2.0","id":6,"method":"ping"'
 const SHOWN = '"jsonrpc":"2.0","id":6,"method":"tools/call"'
 const ECHO = '"name":"echo","arguments":{"a":1}'
 
-/** Lines in which some server could find a call of `delete`. */
+/** Lines in which some lenient server could find a hidden call, for example of the tool `delete`. */
 const HIDDEN: Readonly<Record<string, string | Buffer>> = {
   'Method alone': `{"jsonrpc":"2.0","id":6,"Method":"tools/call",${PARAMS}}`,
   'METHOD beside a method': `{${PING},"METHOD":"tools/call",${PARAMS}}`,
@@ -147,7 +147,7 @@ test('without it each of them passes, and a record has the digest of its bytes',
     const bytes = Buffer.concat([Buffer.from(line), Buffer.from('\n')])
     assert.ok(passed.equals(bytes), what)
     const unread = recorded.filter(({ name }) => name === 'unread message')
-    // In UTF-16 the byte 0x0a occurs only at the end of a line.
+    // In these lines of UTF-16, the byte 0x0a occurs only at the end of a line.
     assert.deepEqual(
       unread.map(({ argumentsDigest }) => argumentsDigest!.sha256),
       [sha256(bytes)],
@@ -219,7 +219,7 @@ test('a model’s uses of tools, which a server runs when it has asked for them,
   }
 })
 
-/* Mutations of a line. `n` chooses the position, `other` is the text that is inserted. */
+/* Changes a line. `n` chooses the position. `other` is the text to insert. */
 type Mutation = (line: string, n: number, other: string) => string
 
 const NAMES = ['jsonrpc', 'id', 'method', 'params', 'name', 'arguments', '_meta']
@@ -236,13 +236,12 @@ const LETTERS: Readonly<Record<string, readonly string[]>> = {
 
 const nth = <Each>(list: readonly Each[], n: number): Each => list[n % list.length]!
 
-/** Returns another spelling that some servers accept as the name. */
+/** Returns another spelling of the name that some servers accept as the name. */
 function alike(name: string, n: number): string {
   const at = n % name.length
   return name.slice(0, at) + nth(LETTERS[name[at]!] ?? [name[at]!.toUpperCase()], n >> 4) + name.slice(at + 1)
 }
 
-/** Replaces one match of `pattern`, which `n` chooses. */
 function atOne(line: string, pattern: RegExp, n: number, replace: (found: string) => string): string {
   const places = [...line.matchAll(pattern)]
   if (places.length === 0) return line
@@ -266,7 +265,7 @@ const MUTATIONS: readonly Mutation[] = [
     nth([`[${line}]`, `[[${line}]]`, `[${line},${other}]`, JSON.stringify(line), `\ufeff${line}`], n),
   (line, n, other) => line + nth([' #', other, ',', '\0', ` ${other}`, '}'], n),
   (line) => line.replaceAll('"', "'"),
-  // Makes a 128-byte buffer end before an inner message.
+  // Inserts spaces, so that a reader with a buffer of 128 bytes begins a new buffer exactly at an inner message.
   (line) =>
     line.replace(/(?<=.)\{"jsonrpc"/, (found, at: number) => ' '.repeat(127 - ((at + 127) % 128)) + found),
   (line, n) =>
@@ -301,7 +300,9 @@ const lines = fc
   .map(([base, mutations]) => mutations.reduce((line, [mutate, n, other]) => mutate(line, n, other), base))
 
 /**
- * The arguments of a call may mention another call in a string, even if a buffer would end before the mentioned call.
+ * A call with a string that contains the text of another call. The proxy must pass this call. Only a server that begins
+ * a new message at the end of a buffer, and also parses strings as messages, could read the inner call. No such server
+ * is known (lenient-readers.ts).
  */
 const MENTIONED = `{${SHOWN},"params":{${ECHO},"_meta":{"progressToken":7},"jsonrpc":${JSON.stringify(CALL)}}}`
 

@@ -31,7 +31,7 @@ const ends = fc.constantFrom('\n', '\r\n', '\n\n', '')
 const streams = fc
   .array(fc.tuple(bytes, ends), { maxLength: 12 })
   .map((lines) => Buffer.concat(lines.flatMap(([line, end]) => [line, Buffer.from(end)])))
-/** Positions where a stream is cut: anywhere in a line or character. */
+/** Positions at which a stream is cut. They may be within a line or a character. */
 const cuts = fc.array(fc.nat(400), { maxLength: 20 })
 
 function pieces(stream: Buffer, at: readonly number[]): Buffer[] {
@@ -41,7 +41,7 @@ function pieces(stream: Buffer, at: readonly number[]): Buffer[] {
   return places.slice(1).map((to, i) => stream.subarray(places[i]!, to))
 }
 
-/** Makes calls that record nothing; `fails`: calls that throw. */
+/** Returns calls that record nothing. With `fails`, each call throws. */
 function stubCalls(fails = false) {
   const unread: [string, string, number][] = []
   const fromClient = () => {
@@ -59,7 +59,7 @@ function stubCalls(fails = false) {
   return { calls: calls as unknown as Calls, unread }
 }
 
-/** Splits a server's lines into messages, which the client must receive, and other lines. */
+/** Splits a server's output into messages, which the client must receive, and other lines. */
 function messagesIn(stream: Buffer): [messages: Buffer, others: Buffer] {
   const [messages, others]: [Buffer[], Buffer[]] = [[], []]
   for (let from = 0; from < stream.length; ) {

@@ -16,7 +16,7 @@ test('a process that sends does not take itself for dead after its machine slept
   const calls = new OpenCalls(directory)
   t.after(() => calls.close())
   calls.begin('a', item('none'))
-  // Simulates suspend on Linux: Date.now() advances, process.uptime() does not.
+  // Simulates a suspended Linux machine: Date.now() advances, process.uptime() does not.
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() + CALLS_STALE_MS / 2 })
   settleCalls(directory)
   calls.settle('a', item('ok'))
@@ -29,7 +29,7 @@ test('a process that others took for dead records its further calls', (t) => {
   t.after(() => calls.close())
   calls.begin('a', item('none'))
   const [own] = readdirSync(join(directory, 'calls')) as [string]
-  // The call belongs to a process in another container, which has shown no sign of life for long.
+  // Simulates a call of a process in another container. That process has not updated its file for a long time.
   const holder = join(directory, 'calls', own, 'holder')
   writeFileSync(holder, JSON.stringify({ ...JSON.parse(readFileSync(holder, 'utf8')), place: 'elsewhere' }))
   utimesSync(holder, 0, 0)
@@ -47,7 +47,7 @@ test('a call whose outcome found no room on the disk is told as one without, aft
   calls.begin('a', item('none'))
   const [own] = readdirSync(join(directory, 'calls')) as [string]
   const folder = join(directory, 'calls', own)
-  // Prevents the outcome from being written.
+  // A directory of this name prevents the outcome from being written.
   mkdirSync(join(folder, 'a.ndjson.tmp'))
   assert.throws(() => calls.settle('a', item('ok')), { code: 'EEXIST' })
   rmdirSync(join(folder, 'a.ndjson.tmp'))
@@ -66,10 +66,11 @@ test('a handle that comes again is recorded when the ledger has another record w
   write('handles.ndjson', line('h', 'a') + line('i', 'b'))
   const before = newestRecorded(directory, 'h')
   assert.equal(before, `rec_${'a'.repeat(26)}`)
-  // After a crash, `h` was sent again and answered with the same ids.
+  // Simulates that after a crash the record with the handle `h` was sent again, and that the server returned the same
+  // id.
   write('handles.ndjson', line('h', 'a') + line('i', 'b') + line('h', 'a'))
   assert.equal(await recorded(before), false)
-  // The file was rewritten with the newest id of each handle. It ends with half a line.
+  // Simulates that the file was rewritten with the newest id of each handle, and that a crash cut the last line.
   write('handles.ndjson', `${line('i', 'b')}${line('h', 'c')}["h","rec_`)
   assert.equal(await recorded(before), true)
   write('handles.ndjson', line('i', 'b'))

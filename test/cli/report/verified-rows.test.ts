@@ -22,7 +22,7 @@ const BUNDLES: readonly TestBundle[] = [
 ]
 const OTHER_KEY = { alg: 'EdDSA', spki: toBase64(makeSigner().key.spki) }
 
-/** Returns the report; null: the bundle does not verify. */
+/** Returns the report. Returns null if the bundle does not verify. */
 async function reportOf(texts: readonly string[]): Promise<string | null> {
   const source = `${texts.join('\n')}\n`
   try {
@@ -49,7 +49,7 @@ function changed(text: string, path: readonly string[], change: (part: Part) => 
   return JSON.stringify(copy)
 }
 
-/** Values that an attacker could put into a member, or give to an added member. */
+/** Values that an attacker could give to an existing or an added member. */
 const VALUES: readonly unknown[] = [null, true, 1, 'server', [], OTHER_KEY]
 const MORE = ['signer', 'signedBy', 'received', 'items', 'references', 'tool', 'type']
 

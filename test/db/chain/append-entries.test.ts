@@ -321,7 +321,8 @@ test('when several outcomes apply to an item, the first of the list is answered'
   const record = makeCreation(ledger, { deadlineMs: Date.now() - MINUTE_MS })
   await append(record, makeEntry(ledger, { idempotency: makeIdempotency('k', 'request') }))
   const known = makeIdempotency('k', 'request')
-  // At first every property of the item is wrong. Then they are corrected one by one.
+  // At first the item has every fault at once. The faults are then corrected one by one, to test which outcome takes
+  // precedence.
   const wrong = {
     idempotency: known,
     subjectId: record.subjectId,
@@ -353,8 +354,8 @@ test('when several outcomes apply to an item, the first of the list is answered'
     item = { ...item, ...rest }
     const tried = ledgerId ? { ...item, ledgerId } : item
     if (outcome === 'refused_kind') {
-      // `again` takes precedence if an earlier item of the call is for the same record, whatever the outcome of the
-      // earlier item.
+      // The second item is for the same record as the first, so its outcome is `again`, although the first item is
+      // refused.
       assert.deepEqual(await append(item, { ...item, kind: 'record-activated' }), ['refused_kind', 'again'])
     }
     assert.deepEqual(await append(tried), [outcome])
@@ -500,7 +501,8 @@ test('fails as a whole, and writes nothing, on rows that no caller of ours makes
     await assert.rejects(appendEntries(api, [makeEntry(ledger), entry]), error)
     assert.equal(await checkLedger(owner, ledger.id), FIRST_SIZE + 4)
   }
-  // The reason of another record's step does not count as evidence.
+  // A completion without evidence is refused, even if another item of the same call has a document: the reason of a
+  // cancellation.
   const other = makeWay(ledger, 'CREATED')
   await append(...other)
   const reason = makeDocument('reason', other[0]!.subjectId)

@@ -66,7 +66,8 @@ test('records of batches come chunk by chunk, and no query brings more of them t
       ? makeEntry(ledger)
       : makeBatch(
           ledger,
-          // The records of the first and last batch do not compress, so that one full chunk takes half a page.
+          // The records of the first and the last batch are random, so that they do not compress. A full chunk of these
+          // batches takes half a page.
           Array.from({ length: count }, (_, i) =>
             long(`"${n} ${i} ${randomBytes(n === 1 ? 10 : 1_900).toString('base64')}"`),
           ),
@@ -105,7 +106,7 @@ test('records of batches come chunk by chunk, and no query brings more of them t
   }
   assert.ok(Math.max(...pages) > STREAM_BYTES_PER_QUERY / 2)
   assert.ok(Math.max(...pages) <= STREAM_BYTES_PER_QUERY)
-  // A reader may skip the content of a batch and continue.
+  // A reader may read on without the content of a batch.
   const seqs: number[] = []
   for await (const { entry } of readEntries(pool, ledger.id, 0, end)) seqs.push(entry.seq)
   assert.deepEqual(seqs, [...Array(end).keys()])

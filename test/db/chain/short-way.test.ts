@@ -24,19 +24,20 @@ import {
 } from '../../helpers/test-ledger.ts'
 
 /*
- * append_entries has a fast path for calls that only notarize. The test sends the same items to two ledgers. The call
- * to one ledger also has a refused item, which prevents the fast path. Both ledgers must answer and store the same.
+ * append_entries has a fast path for calls that only notarize. The test sends the same items to two ledgers. For one
+ * ledger, the call also has a refused item, which prevents the fast path. Both calls must have the same results and
+ * store the same rows.
  */
 
 const SECOND_MS = 1_000
 
-/** Generates null, except for one value in `many`. */
+/** Generates null, except for one of `many` values. */
 const oneIn = <T>(many: number, arbitrary: fc.Arbitrary<T>) =>
   fc.oneof({ weight: many - 1, arbitrary: fc.constant(null) }, { weight: 1, arbitrary })
 
 const item = fc.record({
   records: fc.constantFrom(1, 1, 1, 3, 66),
-  /** Index of a shared id; null: a new id. */
+  /** Index of a shared id; null for a new id. */
   subject: oneIn(6, fc.nat(3)),
   key: oneIn(2, fc.nat(3)),
   request: fc.constantFrom('a', 'a', 'a', 'b'),
@@ -108,7 +109,10 @@ test('a call that the short way takes refuses what breaks a constraint, as a who
   assert.equal(await checkLedger(owner, ledger.id), 4)
 })
 
-/** Returns a function that makes the same entry for either ledger, except for its random members. */
+/**
+ * Returns a function that makes an entry for a ledger. The entries for both ledgers are equal except for random
+ * members.
+ */
 function describe(one: Item, subjects: readonly TestEntry['subjectId'][]): (ledger: TestLedger) => TestEntry {
   const subjectId = one.subject === null ? randomId() : subjects[one.subject]!
   const record = makeRecord(subjectId, one.defect === 'references' ? { references: '["crm:1"]' } : {})
@@ -141,7 +145,7 @@ function describe(one: Item, subjects: readonly TestEntry['subjectId'][]): (ledg
   }
 }
 
-/** Outcomes and seqs, or the constraint that the call violates. */
+/** Returns the outcomes and seqs. If the call violates a constraint, returns the constraint's name instead. */
 async function answersOf(api: pg.Client, entries: readonly TestEntry[]) {
   try {
     return (await appendEntries(api, entries)).map(({ outcome, seq }) => ({ outcome, seq }))
@@ -150,7 +154,7 @@ async function answersOf(api: pg.Client, entries: readonly TestEntry[]) {
   }
 }
 
-/** An entry that only the worker's login may append. */
+/** Returns an entry that only the worker's login may append. This test uses the API's login, which is refused. */
 function nobodyTakes(ledger: TestLedger): TestEntry {
   return adminEntry(ledger, 'server-key-rotated', randomId(), {})
 }

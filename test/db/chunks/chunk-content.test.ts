@@ -51,7 +51,7 @@ function traceparentOf(hex: string): string {
   return `00-${hex.slice(0, 32)}-${hex.slice(32, 48)}-${hex.slice(48)}`
 }
 
-/** Converts all bytes in a value to hex, whatever type contains them. */
+/** Returns a copy of a value with all bytes as hex, both of Buffers and of other Uint8Arrays. */
 function plain(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (_, member) =>
@@ -216,7 +216,7 @@ test('a chunk has one key for each distinct value', () => {
 })
 
 test('values have one key, of their property alone, which the table can hold', () => {
-  // Few values, so that several properties share one.
+  // There are only few values, so that several properties have the same value.
   const text = fc.constantFrom('a', 'ab', 'abcdefghijklmnop')
   const few = fc.constantFrom(...['a', 'b', 'c'].map((byte) => uuidOfBytes(Buffer.from(byte.repeat(16)))))
   const value = fc.oneof(
@@ -240,7 +240,7 @@ test('values have one key, of their property alone, which the table can hold', (
       assert.equal(new Set(values.map(keyOf)).size, values.length)
     }),
   )
-  // Limit of the constraint batch_keys_key_check. A reference has at most 256 characters.
+  // The constraint batch_keys_key_check has this limit. A reference has at most 256 characters.
   assert.ok(chunkKey.reference('𝄞'.repeat(256)).length <= 1_100)
 })
 

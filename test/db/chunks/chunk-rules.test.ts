@@ -21,7 +21,9 @@ import {
   type TestLedger,
 } from '../../helpers/test-ledger.ts'
 
-/* Tests those database rules for chunks that need erasures or other successful writes. */
+/*
+ * Tests the database's rules for chunks. This file has only the rules that need an erasure or another successful write.
+ */
 
 /** Makes a ledger whose entry 3 notarizes a batch of 66 records, and a copy of that ledger. */
 async function open(t: TestContext) {

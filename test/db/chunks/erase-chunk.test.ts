@@ -20,7 +20,7 @@ import {
   sha256,
 } from '../../helpers/test-ledger.ts'
 
-/** Seq of the first batch. The second follows, then one erasure for each of `ERASED`. */
+/** Seq of the first batch. The second batch follows. Then follows one erasure for each member of `ERASED`. */
 const BATCH_SEQ = 3
 const ERASED = [70, 71, 1, 63, 64, 127, 128, 191, 192, 255, 256]
 const RECORDS = 300
@@ -79,8 +79,8 @@ test('a reader of a chunk is told of the erasures of its records, and of no othe
 const NEW = encodeChunk([makeItem()])
 
 /**
- * Makes a batch of 300 records and a batch of one. The last erasure names an id behind the last record, so its record
- * does not exist.
+ * Makes a batch of 300 records and a batch of one record. The last erasure names an id after the last record's id, so
+ * no such record exists.
  */
 async function open(t: TestContext) {
   const database = await createTestDatabase(t)

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { Coalescer } from '../../../src/db/connect/coalescer.ts'
 import { runs } from '../../helpers/runs.ts'
 
-/** Returns a loader that resolves each key to its double when the test says so. */
+/** Returns a loader that resolves each key to its double when the test calls it. */
 function makeLoader() {
   const queries: { keys: readonly number[]; answer(): void; fail(error: Error): void }[] = []
   const load = (keys: readonly number[]) =>

@@ -50,7 +50,8 @@ test('a standby is refused, and a primary that was replaced is never listened to
   assert.ok(refused.status === 'unavailable' && /it is a standby/.test(refused.error.message))
   await assert.rejects(read.query('select'), /it is a standby/)
 
-  // The old primary keeps running, and three connections to it stay open.
+  // From here on, the old primary keeps running while the standby is promoted. Three connections to the old primary
+  // stay open.
   proxy.leadTo(primary.ownerUrl)
   await until(async () => (await append()).status === 'appended')
   const held = await read.connect()
@@ -128,7 +129,7 @@ async function startStandby(t: TestContext, primary: RunningPostgres): Promise<R
   return standby
 }
 
-/** Resolves when the pools have noticed. */
+/** Closes all connections of the proxy. Resolves when the pools have noticed. */
 async function cutAll(proxy: TcpProxy, pools: readonly pg.Pool[]): Promise<void> {
   proxy.cut()
   await until(async () => pools.every(({ totalCount }) => totalCount === 0))

@@ -74,7 +74,7 @@ test('a batch that met a database which takes no writes any more is committed by
       client.query(`alter database ${database.name} set default_transaction_read_only = ${value}`),
     )
   await setReadOnly('on')
-  await pool.query('select') // The first session stays read-only.
+  await pool.query('select') // The first session of the pool stays read-only.
   const retries: RetryCause[] = []
   const append = async () => {
     const observer = { retried: (cause: RetryCause) => void retries.push(cause) }

@@ -60,7 +60,7 @@ test('a database that is away is asked seldom, however many requests of whicheve
     const error = await pools[i % 2]!.query('select').catch((error: Error) => error)
     assert.ok(error instanceof ConnectError)
   }
-  // The pauses between attempts are 10, 20, 40, 80 and 160 ms, then at least 250 ms.
+  // The pauses between attempts are 10, 20, 40, 80 and 160 ms. All further pauses are at least 250 ms.
   const attemptsMax = 6 + (performance.now() - awayAtMs) / 250
   assert.ok(gate.connections <= attemptsMax, `${gate.connections} attempts of ${attemptsMax}`)
   gate.isOpen = true

@@ -76,7 +76,7 @@ test('no code reads a column by its name in the database', () => {
 
 const NOT_COLUMNS = /^(crypto_sign|sodium)_/
 
-/** Removes comments and strings. Of a template, the inserted expressions remain, innermost first. */
+/** Returns source code without its comments and strings. The expressions in a template string remain. */
 function codeOf(text: string): string {
   const template = /`(?:[^`\\$]|\\.|\$(?!\{)|\$\{(?:[^`{}]|\{[^`{}]*\})*\})*`/gs
   let code = text.replace(

@@ -69,7 +69,10 @@ test('only what a storage can make good may be accepted', () => {
     )
 })
 
-/** Values that a database or login may set for every session, and those that our sessions must have. */
+/**
+ * Pairs of values: a value that a database or login may set for every session, and the value that our sessions must
+ * have.
+ */
 const SETTINGS: Readonly<Record<string, readonly [theirs: string, ours: string]>> = {
   synchronous_commit: ['off', 'on'],
   // 250 ms is enough to set up the session on a busy machine.
@@ -104,14 +107,15 @@ test('sessions set for themselves what the database would have them be, whatever
   })
   const pool = openReadPool(testDatabase(apiUrl), { warn: () => {} })
   const client = await pool.connect()
-  // Ends the pool even after a failed assertion. Otherwise the pool would wait for this client.
+  // The pool is ended even after a failed assertion. Otherwise the pool would wait for this client.
   t.after(() => {
     client.release(true)
     return pool.end()
   })
   for (const [name, [, ours]] of Object.entries(SETTINGS))
     assert.equal((await client.query(`select current_setting($1) as v`, [name])).rows[0].v, ours, name)
-  // A value that the session set itself survives a reload; one from a database or login default does not.
+  // A reload of the configuration changes only values that come from the default of a database or login. So our session
+  // must have set each value itself.
   const { rows } = await client.query<{ name: string }>(
     `select name from pg_settings where name = any($1) and source <> 'session'`,
     [Object.keys(SETTINGS)],
@@ -191,7 +195,7 @@ test('what the owner makes depends on no setting of the database', async (t) => 
     check_function_bodies: 'off',
     search_path: 'nowhere',
   }
-  // The superuser's own session uses our code and must survive these settings.
+  // The superuser's session uses our code too, so it must also work with these settings.
   await withClient(superuserUrl, async (client) => {
     for (const [setting, value] of Object.entries(theirs))
       await client.query(`alter database ${name} set ${setting} = ${pg.escapeLiteral(value)}`)
@@ -204,7 +208,7 @@ test('what the owner makes depends on no setting of the database', async (t) => 
   })
 })
 
-/** Variables of libpq (its documentation, "Environment Variables"), of pg and of pgpass. */
+/** Names of variables of libpq (its documentation, "Environment Variables"), of pg and of pgpass. */
 const LIBPQ =
   'HOST HOSTADDR PORT DATABASE USER PASSWORD PASSFILE REQUIREAUTH CHANNELBINDING SERVICE SERVICEFILE OPTIONS APPNAME SSLMODE ' +
   'SSLNEGOTIATION REQUIRESSL SSLCOMPRESSION SSLCERT SSLKEY SSLCERTMODE SSLROOTCERT SSLCRL SSLCRLDIR SSLSNI REQUIREPEER ' +

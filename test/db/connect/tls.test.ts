@@ -102,7 +102,7 @@ test('with TLS', { skip }, async (t) => {
     postgres = await startTlsPostgres(t)
   })
 
-  /** Returns whether the connection is encrypted. Throws the connection's error. */
+  /** Returns whether the connection is encrypted. Throws the error of the connection. */
   const connect = (mode: string, { host = 'localhost', ca = null as string | null } = {}) => {
     const url = new URL(postgres.ownerUrl)
     url.hostname = host

@@ -51,7 +51,7 @@ test('migrate brings the schema of an older pg-boss to this version; until then 
   const owner = await connect(t, ownerUrl)
   const { rows } = await owner.query<{ version: number }>('select version from tallystick_jobs.version')
   await owner.query(getRollbackPlans('tallystick_jobs', rows[0]!.version))
-  // Backdates the last index build, which happened just now with the template.
+  // Backdates the last index build, because the template's indexes were just built.
   await owner.query("update tallystick_jobs.version set bam_on = now() - interval '1 day'")
   const log = openLog('silent')
   await assert.rejects(
@@ -88,7 +88,7 @@ test('the worker’s login is enough for all that pg-boss does', async (t) => {
     const [job] = await boss.fetch('audit')
     await boss.touch('audit', job!.id)
     await boss.complete('audit', job!.id)
-    // Simulates a day later, when everything is due.
+    // Simulates the next day, on which everything is due.
     const superuser = await connect(t, superuserUrl)
     await superuser.query('update tallystick_jobs.queue set monitor_on = null, maintain_on = null')
     await superuser.query(

@@ -37,7 +37,7 @@ test('a slow archive holds up those who ask for what lies there, and nobody else
   const waiting: Promise<unknown>[] = []
   for (let i = 0; i <= LOOKUP_QUERIES_MAX; i++) {
     waiting.push(lookups.findRecord(app.ledgerId, ids[i]!))
-    // Each lookup has its own query, which ends before the archive answers.
+    // Each lookup has its own query. The query ends before the archive answers.
     await until(async () => asked === i + 1)
   }
   const late = Symbol()

@@ -24,7 +24,7 @@ import { makeCreation, makeDocument, makeStep } from '../../helpers/test-steps.t
 
 const ROUNDS = 40
 const PAGE_BYTES = 4 * 1024 * 1024
-/** One round has evidence, values and envelopes of this size. The 33rd round does not fit into a page. */
+/** Size in bytes of one round's evidence, compared values and envelopes. A page has space for 32 rounds. */
 const ROUND_BYTES = 2 * 65_000
 const ROUND_KINDS = ['completion-submitted', 'completion-verified', 'revision-requested'] as const
 
@@ -77,7 +77,8 @@ test('ancestors are found through records of their own, and through several batc
   assert.deepEqual(await ancestorsOf(pool, ledger, last), above)
   for (const [i, id] of [last, ...above].entries())
     assert.equal(await depthOf(pool, ledger, id), above.length + 1 - i)
-  // The records of the short batch are in one chunk, those of the long one in three.
+  // Four chunks must be read: one of the short batch and three of the long batch. So with a limit of three chunks, the
+  // depth is unknown.
   assert.equal(await depthOf(pool, ledger, last, 3), 'unknown')
   assert.equal(await depthOf(pool, ledger, last, 4), above.length + 1)
   for (const nowhere of [randomId(), firstRecordId(randomId()), recordIdAt(long[0]!, 130)])
@@ -111,7 +112,7 @@ async function ancestorsOf(pool: pg.Pool, ledger: TestLedger, recordId: Uuid): P
   return (await listAncestors(pool, ledger.id, recordId)).map((record) => record.recordId)
 }
 
-/** Opens a ledger with functions that append records below others. */
+/** Opens a ledger. Returns functions that append records with a parent. */
 async function openLineage(t: TestContext) {
   const database = await createTestDatabase(t)
   const api = await connect(t, database.apiUrl)
@@ -134,8 +135,9 @@ async function openLineage(t: TestContext) {
       return recordId
     },
     /**
-     * Appends a batch of 130 records. Those at `places` form a line of descent, the first below `parentId`. Returns
-     * their ids, lowest descendant first.
+     * Appends a batch of 130 records. The records at `places` form one line of descent: the first is a child of
+     * `parentId`, each later one is a child of the previous one. Returns the ids of this line, the lowest descendant
+     * first.
      */
     async appendBatch(parentId: Uuid, places: readonly number[]): Promise<Uuid[]> {
       const first = firstRecordId(randomId())

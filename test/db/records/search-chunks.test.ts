@@ -14,7 +14,7 @@ import { connect, testDatabase } from '../../helpers/connect.ts'
 import { createTestDatabase } from '../../helpers/database.ts'
 import { createTestLedger, makeBatch, makeEntry, makeItem, randomId } from '../../helpers/test-ledger.ts'
 
-/* Counts the chunks that a search reads. search-records.test.ts checks its results against a model. */
+/* Counts the chunks that a search reads. search-records.test.ts compares the results of searches with a model. */
 
 test('a page reads no chunk where the newest records are none of a batch, and one where they are', async (t) => {
   const { api, pool, ledger } = await open(t)
@@ -27,7 +27,7 @@ test('a page reads no chunk where the newest records are none of a batch, and on
   await append(api, makeBatch(ledger, 192))
   assert.equal((await searchRecords(new Searches(pool), ledger.id, search)).rows.length, 10)
   assert.deepEqual(chunks.splice(0), [1])
-  // Small chunks are all read at once.
+  // The five chunks of these small batches are read by one query.
   for (let i = 0; i < 5; i++) await append(api, makeBatch(ledger, 2))
   const { rows, next } = await searchRecords(new Searches(pool), ledger.id, search)
   assert.equal(rows.length, 10)

@@ -46,8 +46,8 @@ import {
 import { makeCreation, makeDocument, makeStep } from '../../helpers/test-steps.ts'
 
 /*
- * Compares searches with a model: the same filters in JavaScript over everything that was appended. Limits are so
- * small here that nearly every page ends early, and records are appended between pages.
+ * Compares searches with a model: JavaScript that applies the same filters to everything that was appended. Limits are
+ * so small here that nearly every page ends early. Records are appended between pages.
  */
 
 const RUNS = runs(40)
@@ -55,12 +55,12 @@ const ENTRIES = 50
 const STEPS = 60
 const STEPS_EACH_MORE = 5
 const BATCH_MAX = 7
-/** A batch of this size has three chunks. */
+/** Maximum size of a large batch. A batch of this size has three chunks. */
 const LARGE_BATCH_MAX = 150
 const ERASURES = 40
 const DAY_MS = 86_400_000
 const FIRST_DAY_MS = Date.parse('2026-03-01T00:00:00Z')
-/** Entries are far enough apart for ranges of times to be found by binary search. */
+/** Time in ms between entries. It is long enough for binary search to find ranges of times. */
 const ENTRY_MS = 20_000
 const SKEW_MS = 29_000
 
@@ -68,7 +68,7 @@ type Properties = Pick<
   RecordRow,
   'type' | 'onBehalfOf' | 'occurredAtMs' | 'traceparent' | 'parentId' | 'references'
 >
-/** A record as appended; `gated`: its current state. */
+/** A record with its members when it was appended. `gated`: its current state; null if the record is not gated. */
 type Known = Properties & {
   readonly recordId: Uuid
   readonly actorId: Uuid
@@ -96,7 +96,7 @@ test('pages give every record that matches once, in order, while others are appe
   const known: Known[] = []
   for (let i = 0; i < ENTRIES; i++) await append(worker, ledger, known)
   for (let i = 0; i < STEPS; i++) await move(worker, ledger, known)
-  // Every state needs records, so that searches find some.
+  // There must be records in every state, so that searches by state find some.
   while (new Set(known.map(stateOf)).size < RECORD_STATES.length) {
     await create(worker, ledger, known)
     for (let i = 0; i < STEPS_EACH_MORE; i++) await move(worker, ledger, known)
@@ -119,7 +119,7 @@ test('pages give every record that matches once, in order, while others are appe
       const found = all.filter((id) => !moved.has(id))
       const first = stood(before)
       assert.deepEqual(found.slice(0, first.length), first, 'what was there when it began')
-      // In ascending order, the results may end with records that were appended later.
+      // With ascending order, the last pages may contain records that were appended after the search began.
       const later = stood(matching(known, search)).slice(first.length)
       const rest = found.slice(first.length)
       assert.deepEqual(rest, search.order === 'asc' ? later.slice(0, rest.length) : [])
@@ -193,7 +193,7 @@ async function readAll(
   }
 }
 
-/** The ends of ranges are at or near the times of records. */
+/** Generates searches. The ranges of times in them begin and end at or near the times of records. */
 function arbitrarySearch(known: readonly Known[]): fc.Arbitrary<RecordSearch> {
   const range = (timeOf: (record: Known) => number | null) => {
     const time = fc.option(
@@ -389,7 +389,7 @@ function makeBatchOf(
 
 const bytesOf = (text: string | null) => (text === null ? null : Buffer.from(text))
 
-/** Appends an erasure of a random record's payload, and carries out every second one. */
+/** Appends the erasure of a random record's payload. Carries out every second erasure. */
 async function erase(
   client: pg.ClientBase,
   ledger: TestLedger,
@@ -434,7 +434,8 @@ function randomProperties(): Properties {
   return {
     type: pick(TYPES),
     onBehalfOf: oneIn(2) ? pick(IDS) : null,
-    // The search reads short ranges day by day, and long ranges differently. The times make both kinds of ranges.
+    // The search reads short ranges day by day, and reads long ranges in another way. These times cause both kinds of
+    // ranges.
     occurredAtMs: oneIn(2) ? FIRST_DAY_MS + below(oneIn(2) ? 5 * DAY_MS : 90 * DAY_MS) : null,
     traceparent: oneIn(3) ? `00-${pick(TRACE_IDS)}-00f067aa0ba902b7-01` : null,
     parentId: oneIn(2) ? pick(IDS) : null,

@@ -60,7 +60,7 @@ test('pages at once share statements, and each holds what it holds alone', async
   statements.splice(0)
   const together = await Promise.all(asked.map(read))
   assert.deepEqual(together, alone)
-  // Six statements read positions: three filters, each with and without a cursor. Another one reads the chunks.
+  // Six statements read positions: three filters, each with and without a cursor. A further statement reads the chunks.
   const places = statements.filter((name) => name !== 'read_chunks')
   assert.ok(places.length <= 6 * SEARCH_QUERIES_MAX, `${places.length} statements for ${asked.length} pages`)
   const chunks = statements.length - places.length
@@ -86,7 +86,7 @@ function pageOf(filters: RecordFilters, after: RecordPosition | null): RecordSea
   return { filters, order: 'desc', after, limit: 10 }
 }
 
-/** Makes a ledger of 40 single records, and one of 40 batches with 40 records each. */
+/** Makes a ledger of 40 single records, and a ledger of 40 batches with 40 records each. */
 async function open(t: TestContext) {
   const database = await createTestDatabase(t)
   const api = await connect(t, database.apiUrl)

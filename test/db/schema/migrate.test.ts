@@ -69,7 +69,8 @@ async function checkMigrated(t: TestContext, ownerUrl: string): Promise<void> {
 test('several processes may migrate one database at once: one does, the others find it done', async (t) => {
   const { ownerUrl } = await createEmptyDatabase(t)
   await prepareLogins(t)
-  // The URLs have no passwords. Otherwise both runs would set the same password and wait for each other by accident.
+  // The URLs have no passwords. Otherwise the runs would set passwords and wait for each other's changes of the roles,
+  // and the test could pass without a lock of `migrate`.
   const [apiUrl, workerUrl] = (['api', 'worker'] as const).map((login) => {
     const url = new URL(withLogin(ownerUrl, login))
     url.password = ''
@@ -107,7 +108,9 @@ function skipWithout15(): string | false {
   return existsSync('/usr/lib/postgresql/15/bin/postgres') ? false : 'this machine has no Postgres 15'
 }
 
-/** Creates the logins. All tests share their passwords, which are set when a database is made from the template. */
+/**
+ * Creates the logins. Their passwords are shared by all tests, and are set when a database is made from the template.
+ */
 async function prepareLogins(t: TestContext): Promise<void> {
   await createTestDatabase(t)
 }
@@ -126,7 +129,7 @@ test('a failed migration leaves nothing behind', async (t) => {
   const { ownerUrl, superuserUrl } = await createEmptyDatabase(t)
   await prepareLogins(t)
   const superuser = await connect(t, superuserUrl)
-  // An event trigger that makes the last statements fail.
+  // This event trigger makes the last statements fail.
   await superuser.query(`create function public.refuse() returns event_trigger language plpgsql as $$ begin
       if to_regclass('tallystick.tree_tiles') is not null then raise exception 'in the way'; end if;
     end $$;
@@ -166,7 +169,7 @@ test('a server and migrate go on with a newer schema that says that it serves th
   await owner.query('insert into tallystick.schema_serves values (9998, $1)', [newest])
   await checkSchema(await connect(t, apiUrl))
   assert.deepEqual(await migrate({ ownerUrl, masterKey, passwords }), [])
-  // Adds a migration whose oldest served version is the previous migration, 9998.
+  // Adds a migration. The oldest version that it supports is the previous migration, 9998.
   await owner.query("insert into tallystick.schema_migrations values (9999, '9999-later.sql', '')")
   await owner.query('insert into tallystick.schema_serves values (9999, 9998)')
   await assert.rejects(checkSchema(owner), /migration 9999\) is newer than this version[\s\S]*#upgrading/)
@@ -202,7 +205,7 @@ test('a migration that has to wait for a lock gives up at once, before appends w
   assert.deepEqual(await tablesOf(owner, ['types']), ['types'])
 })
 
-/** Leaves the database as it was before migration 3, which refers to the table of ledgers. */
+/** Restores the state before migration 3, which refers to the table of ledgers. */
 async function undoMigration3(owner: pg.Client): Promise<void> {
   await owner.query(`drop table tallystick.types, tallystick.statements, tallystick.agent_signing_keys, tallystick.api_key_secrets, tallystick.api_keys, tallystick.agents cascade;
     delete from tallystick.guards g where to_regclass('tallystick.' || g.relation) is null;
@@ -325,7 +328,7 @@ test('refuses logins that could do more than a stolen pod may', async (t) => {
     await superuser.query(`grant usage on schema tallystick to ${login}`)
     await checkLogin(client, 'worker')
     const powers: [string, string, RegExp][] = [
-      // The role is `noinherit`: it has no right of the owner until SET ROLE.
+      // The role is `noinherit`: the role has no right of the owner until SET ROLE.
       [`grant tallystick_owner to ${login}`, `revoke tallystick_owner from ${login}`, /may become its owner/],
       [`alter role ${login} superuser`, `alter role ${login} nosuperuser`, /superuser/],
       [`alter role ${login} createrole`, `alter role ${login} nocreaterole`, /may create roles/],

@@ -20,7 +20,7 @@ import { startTestPostgres, TEST_MASTER_KEY, urlFor } from '../../helpers/databa
 import { TEST_SETTINGS, temporaryDir } from '../../helpers/postgres.ts'
 import { createTestLedger } from '../../helpers/test-ledger.ts'
 
-/* Several deployments, and another application with its own pg-boss, in one Postgres that logs each statement. */
+/* Runs several deployments, and another application with its own pg-boss, in one Postgres that logs each statement. */
 
 const masterKey = makeMasterKey(TEST_MASTER_KEY)
 let postgres: RunningPostgres
@@ -33,7 +33,7 @@ before(async () => {
   await sql("create role other login password 'other'")
 })
 
-/** Deploys like `npm start` with only DATABASE_URL and its own data folder. */
+/** Deploys like `npm start`, with only DATABASE_URL and with its own data folder. */
 async function deploy(database: string, dataDir = temporaryDir(), extra: object = {}) {
   if ((await sql(`select from pg_database where datname = '${database}'`)).length === 0)
     await sql(`create database ${database} owner tallystick_owner`)
@@ -44,7 +44,10 @@ async function deploy(database: string, dataDir = temporaryDir(), extra: object 
     return logins
   }
   const logins = await start()
-  /** Uses new connections, because an open one proves nothing. */
+  /**
+   * Asserts that the deployment works. It opens new connections, because old connections could still work after a
+   * fault.
+   */
   const works = async () => {
     const ledger = await withClient(testDatabase(logins.apiUrl), async (client) => {
       await checkLogin(client, 'server')
@@ -92,7 +95,7 @@ test('two deployments and another pg-boss, in one Postgres, do not notice each o
   assert.deepEqual(await theirs(), before)
   const b = await deploy('b')
   for (const work of [a.works, b.works, other]) await work()
-  // Starting each again must not change what the other needs for new connections.
+  // When one deployment starts again, it must not change what the other deployment needs for new connections.
   for (const { start } of [a, b, a]) {
     await start()
     for (const work of [a.works, b.works, other]) await work()
@@ -254,7 +257,7 @@ test('a schema of our names that somebody else made is refused by name, and stay
   assert.deepEqual(await sql("select from pg_roles where rolname = 'tallystick_api_taken'"), [])
   const { works, start } = await deploy('taken')
   await works()
-  // The schema can also be taken after the first start.
+  // Another application can also create this schema after the first start.
   await sql('drop schema tallystick_jobs cascade', 'taken')
   await sql('create schema tallystick_jobs authorization other', 'taken')
   await sql('create table tallystick_jobs.job ()', 'taken')
@@ -278,7 +281,7 @@ test('a schema of another login is refused, also where it looks as if migrate ha
       /belongs to other, and migrate runs as tallystick_owner: nothing was changed. If it was restored/,
     )
   }
-  // A member of the owner's role may migrate.
+  // A login that is a member of the schemas' owner role may migrate too.
   await sql('drop schema tallystick cascade', 'likeness')
   await (await deploy('likeness')).works()
   await sql(

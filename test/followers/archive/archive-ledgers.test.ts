@@ -74,7 +74,8 @@ test('what is erased cannot be read in the archive any more, and its neighbours 
       [true, false, true],
     ],
   )
-  // `before` is a key file from before the erasure. A reader that follows the rules ignores it.
+  // The key file `before` was made before the erasure, so it has the key of the erased document. A correct reader
+  // ignores this key.
   assert.equal((await archiver.verify(before)).failure, null)
 })
 

@@ -55,7 +55,7 @@ async function postBatch(app: TestApp, count = 70): Promise<string[]> {
   return made.map(({ id }) => id)
 }
 
-/** Returns the status and digest of every kind of answer about these records. */
+/** Returns the status and digest of many answers that contain these records. The map's keys are the addresses. */
 async function answers(app: TestApp, ids: readonly string[]): Promise<Record<string, string>> {
   const [first, second] = ids as [string, string]
   const urls = [
@@ -190,7 +190,7 @@ test('a released document is erased: nobody reads it any more, and its neighbour
   expectStatus(202, await erase(app, gone))
   assert.equal((await asked(gone)).json().payload, null)
 
-  // A worker without the archive's configuration erases nothing.
+  // This worker has no settings of the archive. Therefore it must erase nothing.
   await eraser.run()
   assert.match(String(eraser.logged.at(-1)?.err), /TALLYSTICK_ARCHIVE/)
   await released.eraseAll(round)
@@ -477,7 +477,8 @@ test('a piece that is leaving is written once, and nothing more of it leaves whi
 })
 
 /**
- * Makes two batches with 36 chunks that may be released. `isSlow`: true if this read takes the whole time of a round.
+ * Makes two batches with 36 chunks that may be released. `isSlow`: takes the number of a read from the archive, and
+ * returns true if the read takes the whole time of a round.
  */
 async function buildSlow(t: TestContext, isSlow: (read: number) => boolean) {
   const released = await buildReleasedApp(t)

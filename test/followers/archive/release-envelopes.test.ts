@@ -71,7 +71,8 @@ test('envelopes that have left Postgres are answered by every route that reads, 
 
   await requireAuditable(app, released.deps.openContent())
 
-  // The next archive run rewrites the partial tile, including entries whose envelopes are no longer in Postgres.
+  // After these records, the next archive run replaces the partial tile. Some envelopes of this tile are no longer in
+  // Postgres.
   await notarizeSingles(app, 3)
   await released.leave()
   assert.deepEqual(
@@ -154,7 +155,7 @@ test('a request reads each bundle once, and an export that is under way while en
   })
   for await (const _ of readEntries(pool, app.ledgerId, 0, size)) {
   }
-  // Two queries read at most STREAM_ENTRIES_PER_QUERY entries each. Both read from the second tile.
+  // The entries are read by two queries of at most STREAM_ENTRIES_PER_QUERY entries each. Both queries need tile 1.
   assert.deepEqual(asked, [0, 1, 1, 2])
 })
 

@@ -49,7 +49,7 @@ test('a bundle that is changed or missing is found, nothing of it is shown, and 
   expectStatus(200, await proof())
 })
 
-/** Describes those envelopes of the first bundle that are no longer in Postgres. */
+/** Returns a request for envelopes of the first bundle: those that are no longer in Postgres. */
 async function wantedOf(app: TestApp, width: number): Promise<EnvelopesInArchive> {
   const entries = await app.sql<{ seq: number; leaf: Buffer }>(
     'select seq::int, leaf from tallystick.entries where envelope is null order by seq',
@@ -114,7 +114,7 @@ test('a worker that is killed between two bundles is gone on from', async (t) =>
   const before = await answersOf(app, about)
   const { query } = deps.pool
   let calls = 0
-  // Each bundle leaves in three calls.
+  // The content of each bundle is removed from Postgres in three calls.
   const killedAt = 3
   deps.pool.query = ((config: { name?: string }, ...rest: []) => {
     if (config.name === 'release_content' && calls++ === killedAt) throw new Error('killed')

@@ -13,12 +13,12 @@ import type { TestApp } from '../../helpers/app.ts'
 import { testDatabase } from '../../helpers/connect.ts'
 import { makeRecord, type TestLedger } from '../../helpers/test-ledger.ts'
 
-/** Appends as a thief of the API's login and the master key. */
+/** Appends as an attacker who has stolen the API's login and the master key. */
 export function appendAsApi(app: TestApp, entries: readonly EntryRow[]): Promise<AppendAnswer[]> {
   return withClient(testDatabase(app.database.apiUrl), (client) => appendEntries(client, entries))
 }
 
-/** Returns the ids that entries of the database's tests need, of a real ledger. */
+/** Returns the ids of a real ledger in the form that the helpers of database tests need. */
 export async function asTestLedger(app: TestApp, ledger: NewLedger = app.ledger): Promise<TestLedger> {
   return {
     id: parseId('led', ledger.ledger.id),
@@ -28,7 +28,7 @@ export async function asTestLedger(app: TestApp, ledger: NewLedger = app.ledger)
   }
 }
 
-/** Signs a record of `ledger` as a server would. */
+/** Signs a record of `ledger` as a server does. */
 export async function signRecord(app: TestApp, ledger: NewLedger = app.ledger): Promise<EntryRow> {
   const recordId = ownRecordId(app.deps.entropy.uuidv7(Date.now()))
   const payload = '{"signed":true}'

@@ -16,8 +16,8 @@ import { type AuditTest, auditOf, followAll, openFaults, undefended } from './se
 
 /*
  * The database's owner moves gated records without a signing key. The owner has removed triggers, constraints and the
- * unique index, and keeps all columns consistent. The worker's follower finds changes in new entries. An audit finds
- * those in older entries.
+ * unique index, and keeps all columns consistent. The worker's follower finds such changes in new entries. An audit
+ * finds them in older entries.
  */
 
 type Attacked = AuditTest<GatedApp>
@@ -49,8 +49,8 @@ async function foundByFollower(audit: Attacked): Promise<string> {
 }
 
 /**
- * Appends a copy of the newest entry that `of` selects, with its document and a matching chain. `columns`: overrides.
- * Returns the copy's seq.
+ * Copies the newest entry that `of` selects to the end of the chain, with its document. `columns`: values that replace
+ * those of the copied entry. Returns the copy's seq.
  */
 async function appendAgain(audit: Attacked, of: string, columns: Record<string, string>): Promise<number> {
   const changes = Object.entries(columns).map(([name, value]) => `, '${name}', ${value}`)
@@ -72,7 +72,10 @@ async function appendAgain(audit: Attacked, of: string, columns: Record<string, 
   return Number(head!.size)
 }
 
-/** Makes a record that was verified with `pass`, sent back and delivered again, after the follower has verified it. */
+/**
+ * Makes a record whose first completion was verified with `pass` and sent back, and whose second completion was
+ * delivered. The follower has verified all entries so far.
+ */
 async function deliverTwice(audit: Attacked): Promise<string> {
   const { id } = await audit.app.reach('VERIFIED')
   await audit.app.take(id, 'revision')
@@ -151,7 +154,7 @@ test('a genuine verification of another record is found', async (t) => {
 test('a verification that nobody signed is found', async (t) => {
   const audit = await setUp(t)
   await deliverTwice(audit)
-  // Changes one bit of the signature, and the leaf to match.
+  // Changes one bit of the signature, and changes the leaf to match.
   const envelope =
     'set_byte(e.envelope, length(e.envelope) - 1, get_byte(e.envelope, length(e.envelope) - 1) # 1)'
   const seq = await appendAgain(audit, OLD_PASS, {
@@ -309,8 +312,8 @@ test('rows of a ledger without a chain are found by an audit', async (t) => {
 })
 
 /**
- * Makes a step as a thief of the API's login, who names another party. With the envelope key the thief can sign
- * anything.
+ * Makes a step in which an agent names another agent as its party. An attacker with the API's login and the stolen
+ * envelope key can make such a step.
  */
 async function stepOfStranger(
   { app }: Attacked,
@@ -394,7 +397,7 @@ test('a performer that overturns its own rejection in another’s name is found 
   const other = parseId('agt', audit.app.agents.stranger.id)
   const [refused] = await appendAsApi(audit.app, [{ ...entry, partyId: other }])
   assert.equal(refused!.outcome, 'refused_party')
-  // The database accepts any actor from a login that may append. The signed statement shows the real actor.
+  // The database accepts any actor from the API's login. Only the signed statement shows the real actor.
   const [answer] = await appendAsApi(audit.app, [{ ...entry, partyId: other, actorId: other }])
   assert.equal(answer!.outcome, 'appended')
   const expected = new RegExp(`^${answer!.seq} columns_contradict_entries entries.actor_id`)

@@ -23,7 +23,7 @@ export type AuditTest<App extends TestApp = TestApp> = {
 }
 
 /**
- * All tests of a file share one verifier thread, because starting a thread costs more than most tests. The verifier
+ * All tests of a file share one verifier thread, because starting a thread takes longer than most tests. The verifier
  * starts a new thread when keys change.
  */
 const verifier = new EntryVerifier()
@@ -84,7 +84,7 @@ export async function openFaults({ app }: AuditTest): Promise<FaultRow[]> {
   )
 }
 
-/** Runs SQL as an owner who has disabled all triggers, those of foreign keys included. */
+/** Runs SQL as an owner who has disabled all triggers, including those of foreign keys. */
 export async function undefended({ app }: AuditTest, sql: string): Promise<void> {
   await app.sql(`set session_replication_role = replica; ${sql}; set session_replication_role = origin`)
 }

@@ -108,7 +108,8 @@ test('a note that can’t be kept outside is not published', async (t) => {
 test('a note that no verifier would take is neither kept nor published', async (t) => {
   const { app, worker, dir } = await setUp(t)
   const { sign } = worker.noteSigner
-  // The checkpoint is signed first, then the tree head for receipts. Either signature is wrong once.
+  // The checkpoint is signed first, then the tree head for receipts. The test makes each of the two signatures wrong
+  // once.
   for (const wrong of [1, 2]) {
     let signed = 0
     const noteSigner = {

@@ -27,7 +27,9 @@ import { listStoredChunks, type StoredChunk, writeContent } from '../../helpers/
 import { makeItem, randomId, sha256 } from '../../helpers/test-ledger.ts'
 import { until } from '../../helpers/wait.ts'
 
-/* Records of a batch are stored in chunks. The worker rewrites a chunk without the erased payload. */
+/*
+ * Tests erasures of records of a batch, which are stored in chunks. To erase a payload, the worker rewrites its chunk.
+ */
 
 const WAITS = `select from pg_stat_activity
   where datname = current_database() and usename = 'tallystick_worker' and wait_event_type = 'Lock'`
@@ -134,7 +136,7 @@ test('a chunk that was tampered with is not rewritten, and holds up no other', a
   const before = await listStoredChunks(app)
   const server = await app.deps.signers.load()
   for (const [i, { seq }] of [changed!, noise!, fewer!].entries()) {
-    // The API refuses to erase an unreadable payload, so a thief appends the entry.
+    // The API refuses to erase an unreadable payload, so the test appends the entry like an attacker.
     const recordId = parseId('rec', batches[i]![0]!)
     const digest = toHex(digestOf(records[0]!))
     await appendAsApi(
@@ -258,8 +260,8 @@ test('a list that is read while records are erased shows none of them, or all as
     await order(app, [id])
     await eraser.run()
   }
-  // The erasure happens between reading the keys and reading the chunks. So a record that was found by its reference
-  // no longer has the reference.
+  // The erasure happens between reading the keys and reading the chunks. So the search finds a record by a reference
+  // that the record no longer has.
   beforeQuery(app, 'read_chunks', () => eraseAway(ids[0]!))
   const byReference = (await app.send('GET', '/v1/records?reference=one&order=asc')).json()
   assert.deepEqual(
@@ -269,7 +271,8 @@ test('a list that is read while records are erased shows none of them, or all as
       [ids[2], { i: 2 }],
     ],
   )
-  // The erasure happens between reading the chunks and reading the entries that erased some of their records.
+  // The erasure happens after the search has read the chunks, and before the search reads which entries erased their
+  // records.
   beforeQuery(app, 'find_erasures_of_batches', () => eraseAway(ids[1]!))
   const all = (await app.send('GET', '/v1/records?order=asc')).json()
   const shown = all.data.map(({ payload, metadata, erasure }: Shown) => [
@@ -337,7 +340,7 @@ test('the worker’s login takes nothing away but from the chunk of the record t
   assert.deepEqual([await listStoredChunks(app), (await app.sql(PENDING)).length], [chunks, 1])
   assert.equal(await call(rewritten(1)), 1)
 
-  // The trigger restricts the owner too.
+  // The trigger refuses a wrong change of a chunk even for the owner.
   const again = await order(app, [ids[0]!])
   const update = (chunk: number) =>
     app.sql(

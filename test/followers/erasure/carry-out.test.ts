@@ -189,7 +189,7 @@ test('a connection that breaks in the middle leaves all or nothing, and refuses 
     await holder.query('begin; select from tallystick.records for update')
     const running = eraser.run()
     running.catch(() => {})
-    // By then the worker has marked the erasure as carried out, and waits for the record's row.
+    // When its connection is killed, the worker has marked the erasure as carried out and waits for the record's row.
     await until(async () => (await app.sql(`select ${KILL} from pg_stat_activity where ${WAITS}`)).length > 0)
     await assert.rejects(running, /terminat/)
     await holder.query('rollback')
@@ -243,7 +243,7 @@ async function erase(app: TestApp, id: string, ledger: NewLedger = app.ledger) {
   return expectStatus(202, answer).json().erasure as { entry: { seq: number } }
 }
 
-/** Signs the erasure as the route does, except for `said`. */
+/** Signs an erasure as the route does. `said`: values that replace those of the route. */
 function entryOf(
   app: TestApp,
   signer: Signer,
@@ -258,7 +258,7 @@ function entryOf(
   })
 }
 
-/** Signs an erasure whose row names the entry before the record's. */
+/** Signs an erasure whose row names the entry before the record's entry. */
 function atEntryBefore(
   app: TestApp,
   signer: Signer,

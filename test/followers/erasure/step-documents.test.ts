@@ -24,8 +24,8 @@ test('a row that is about another entry than digests the document', async (t) =>
   const shown = [await app.get(id), await linesOf(app, documents)]
   for (const [place, digested] of documents.entries()) {
     const { row, signed } = genuine(id, digested)
-    // This must not be the seq of an entry that creates a record, because the erasure of a reason would then be the
-    // erasure of that record.
+    // Seq that the forged row names. The entry at this seq must not create a record, because the row would then name
+    // that record's payload.
     const documentSeq = documents[0]!.seq - 1 - place
     const entry = signErasure(app, server, { row: { ...row, documentSeq }, signed })
     await appendAsApi(app, withEnvelope(entry, randomBytes(300)))
@@ -124,7 +124,7 @@ async function makeDigested(app: GatedApp): Promise<{ readonly id: string; reado
   return { id: personal.id, documents }
 }
 
-/** Returns the erasure as the route would sign it. */
+/** Returns the erasure that the route would make: its row and its statement. */
 function genuine(id: string, { document, seq, completion, subject, digest }: Digested): SaidErasure {
   const subjectId = completion === null ? parseId('rec', id) : parseId('cmp', completion)
   return { row: { document, subjectId, documentSeq: seq }, signed: { subject, digest, seq } }

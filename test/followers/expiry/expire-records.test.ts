@@ -151,8 +151,8 @@ test('two workers at once, and more than one round has room for: each record exp
 })
 
 /**
- * The server's clock is slow: a deadline that is in the future for the server has already passed for the database. So
- * the test need not wait.
+ * The server's clock is 20 s slow. A deadline that is in the future for the server has already passed for the database.
+ * So the test does not have to wait.
  */
 const AHEAD_OF_SERVER = { now: () => Date.now() - 20_000 }
 

@@ -19,7 +19,7 @@ const rule = async (app: TestApp, body: object) =>
 const hold = async (app: TestApp, body: object) =>
   expectStatus(201, await post(app, '/v1/holds', { case: 'c', ...body })).json()
 
-/** Seeded generator (mulberry32), so that failures can be repeated. */
+/** Returns a seeded random generator (mulberry32), so that failures can be repeated. */
 function randomOf(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
@@ -246,7 +246,8 @@ test('entries of a page are signed a portion at a time, with the time of their p
     sweeper.observed.reduce((sum, documents) => sum + documents),
     count,
   )
-  // One page is committed while the next is signed. The clock is read once for each page.
+  // At most two pages were signed, because the next page is signed while one is committed. The clock is read once for
+  // each page.
   assert.ok(signedBeforeFirst.length <= 2 * RETENTION_ENTRIES_PER_CALL + 2, `${signedBeforeFirst.length}`)
   await unage(app)
   await assertVerifies(app)

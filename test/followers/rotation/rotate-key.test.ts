@@ -103,7 +103,7 @@ test('what a compromised key signed counts only as far as a checkpoint that was 
       const failure = await verify(checkpoints)
       assert.ok(typeof failure === 'object', source.name)
       assert.equal(failure.code, 'key_compromised', failure.reason)
-      // The old key's last entry is the one that names the new key.
+      // Entry 4 is the last entry that the old key signed. It names the new key.
       assert.match(failure.reason, /signed up to seq 4/)
     }
     assert.equal(await verify([before, after]), 6)

@@ -56,7 +56,7 @@ test('the old key is retired, and its secret destroyed, when no ledger has it an
       [toHex(newKid), false],
     ],
   )
-  // A server that knows only the old key continues with it. New ledgers begin with the new key.
+  // A server that knows only the old key continues to sign with it. New ledgers begin with the new key.
   await app.notarize()
   const made = await app.send('POST', '/v1/ledgers', { key: OPERATOR_KEY, body: { name: 'later' } })
   assert.equal(await kidOf(app, made.json().ledger.id), toHex(newKid))
@@ -125,7 +125,7 @@ test('a ledger that cannot be moved is named in the log, and holds up no other',
   const app = await lendApp(t)
   const worker = makeRotator(t, app)
   const kid = Buffer.from(await kidOf(app), 'hex')
-  // A thief of the API's login can create a ledger with an unsigned first entry.
+  // An attacker with the API's login can create a ledger with an unsigned first entry.
   const forged = await withClient(testDatabase(app.database.apiUrl), (client) =>
     createTestLedger(client, { kid }),
   )

@@ -37,7 +37,7 @@ export function makeRotator(t: Test, app: TestApp): Rotator {
   }
 }
 
-/** Backdates all keys by two minutes: a key is retired only when the newest is older than 90 s. */
+/** Backdates all keys by two minutes. A key is retired only when the newest key is older than 90 s. */
 export async function passTwoMinutes(app: TestApp): Promise<void> {
   await app.sql("update tallystick.server_keys set activated_at = activated_at - interval '2 minutes'")
 }

@@ -64,7 +64,8 @@ test('a completion whose job is lost, or is at work for too long, gets another o
 test('a ledger that floods the queue does not keep another one waiting', async (t) => {
   const { app, deps, boss } = await setUp(t)
   await submitted(app)
-  // Inserts twice as many rows as the queue has slots. Rows alone are enough, because the queue reads nothing else.
+  // Inserts twice as many rows of completions as the queue has slots. No entries are needed, because the queue reads
+  // only rows.
   await tamper(
     app,
     `with added as (
@@ -158,7 +159,7 @@ test('a completion in a closed ledger waits until it is opened, and nobody waits
   ])
   expectStatus(200, await freeze('freeze'))
   await enqueueCompletions(deps)
-  // One completion that a job has processed, and one without a job.
+  // Of the two completions, `taken` has a job, which runs now. `waiting` has no job.
   assert.deepEqual(await verifyAll(deps, app, taken), [{ status: 'done' }])
   assert.equal(await releaseCompletions(deps), false)
   assert.deepEqual(

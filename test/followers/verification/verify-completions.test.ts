@@ -182,7 +182,8 @@ test('an old verification that is inserted again after a revision is not acted u
   await app.take(id, 'completions', { body: { evidence: FAILING } })
   const before = await kindsOf(app, id)
   const record = uuidOf(id)
-  // The worker's next step is a copy: first at the end of the chain, then at the position of the original.
+  // An attacker replaces the worker's next step by a copy of an older step. The first attack puts the copy at the end
+  // of the chain, the second at the position of the original.
   await tamper(
     app,
     `insert into tallystick.entries (ledger_id, seq, kind, subject_id, version, prev_seq, recorded_at, leaf, chain, envelope)

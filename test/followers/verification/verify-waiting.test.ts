@@ -97,7 +97,8 @@ test('what fails in a round that took so long that its claims are gone gets jobs
   const round = verifyWaiting(deps).catch((error: Error) => error)
   const workers = `from pg_stat_activity where datname = current_database() and usename = 'tallystick_worker'`
   await until(async () => (await app.sql(`select pid ${workers} and wait_event_type = 'Lock'`)).length === 1)
-  // Postgres does the same after COMPLETION_CLAIM_MS_MAX, and cancels the statement later.
+  // Simulates what Postgres does by itself after COMPLETION_CLAIM_MS_MAX: it ends the idle session, and later cancels
+  // the waiting statement.
   await app.sql(`select pg_terminate_backend(pid) ${workers} and state = 'idle in transaction'`)
   await app.sql(`select pg_cancel_backend(pid) ${workers} and wait_event_type = 'Lock'`)
   assert.ok((await round) instanceof Error, 'it says that it was not whole')
@@ -146,7 +147,7 @@ test('what waits in a ledger that is moved stays as it was copied, and no round 
   await tamper(app, "update tallystick.chain_heads set closed = 'moving'")
   assert.deepEqual(await listWaitingLedgers(deps.pool, deps.cursorMac), [])
   await verifyWaiting(deps)
-  // A round that was in progress when the ledger was closed still names these completions.
+  // These completions are named by a round that was already running when the ledger was closed.
   const names = [waiting, taken].map((recordId) => ({ ledgerId: app.ledgerId, recordId: recordId as Uuid }))
   assert.deepEqual(await verifyCompletions(deps, names), [{ status: 'done' }, { status: 'done' }])
   await insertJobs(deps.boss, deps.pool as unknown as pg.ClientBase, names)

@@ -84,7 +84,8 @@ test('each new checkpoint is cosigned, and the cosignatures stand behind the not
   }
   assert.equal(seen.filter((each) => each.endsWith(' cosigned')).length, 6)
 
-  // The newest checkpoint has no cosignature yet. A reader gets the newest checkpoint that has enough cosignatures.
+  // The newest checkpoint has no cosignature yet. With `?cosignatures=2`, a reader gets the newest checkpoint that has
+  // at least two.
   const cosigned = await latest('?cosignatures=2')
   assert.equal(count(cosigned), 2)
   assert.equal((await app.send('GET', '/v1/checkpoints/latest?cosignatures=3')).statusCode, 409)
@@ -114,14 +115,14 @@ test('a witness that has seen more or less than was stored is asked again from t
   await grow()
   lane.add(ledgerId)
   await lane.step()
-  // The cosignatures are not stored, as if the witness's answer was lost or another worker got it.
+  // The cosignatures are deleted, as if the witness's answer was lost or another worker got the answer.
   await unguarded(app, 'delete from tallystick.cosignatures')
   await grow()
   lane.add(ledgerId)
   await lane.step()
   assert.deepEqual(seen, ['w1.example cosigned', 'w1.example cosigned'])
   assert.deepEqual(logged, [])
-  // The witness was restored from a backup and has the same key, but knows no tree.
+  // This witness was restored from a backup: it has the same key, but knows no tree.
   const forgetful = new Map()
   witness.state.findCosignedTree = (origin) => forgetful.get(origin) ?? null
   await grow()
@@ -181,7 +182,7 @@ test('nothing but a cosignature of just this checkpoint is stored, whatever a wi
     later(1)
   }
   assert.deepEqual(await app.sql('select from tallystick.cosignatures'), [])
-  // A timestamp in nanoseconds. The witness chooses it freely.
+  // Returns an answer whose timestamp is in nanoseconds instead of seconds. A witness can choose any timestamp.
   const silly = (body: string) => good(body, 1_700_000_000_000_000_000n)
   const lane = laneOf({ key, url: await startImpostor(t, answering(200, silly)) })
   lane.add(ledgerId)

@@ -2,11 +2,11 @@ import { constants, deflateRawSync, gzipSync } from 'node:zlib'
 import { below, pick, type Random } from './random.ts'
 
 /*
- * Seeded mutations of genuine bytes. Each is a change that an attacker or a broken disk may make: changed bits, bytes
- * and lengths; ranges dropped, doubled or swapped; and ranges of another input.
+ * Seeded mutations of genuine bytes. An attacker or a broken disk may cause each of these changes: changed bits, bytes
+ * and lengths; ranges that are dropped, doubled or swapped; and ranges of another input.
  */
 
-/** Critical byte values: edges of CBOR heads, of UTF-8, of numbers. */
+/** Byte values at limits: of CBOR heads, of UTF-8, and of numbers. */
 const EDGES = [
   0x00, 0x17, 0x18, 0x1b, 0x1f, 0x3b, 0x40, 0x5b, 0x5f, 0x7f, 0x80, 0x9b, 0x9f, 0xbf, 0xd2, 0xf6, 0xfb, 0xff,
 ]
@@ -24,7 +24,7 @@ const CHANGES: readonly Change[] = [
     changed[below(random, bytes.length)] = random() < 0.5 ? pick(random, EDGES) : below(random, 256)
     return changed
   },
-  // Changes a byte by one, because the byte may be a length or a count.
+  // Adds or subtracts one from a byte, because the byte may be a length or a count.
   function editLength(bytes, random) {
     const changed = bytes.slice()
     changed[below(random, bytes.length)]! += random() < 0.5 ? 1 : -1
@@ -75,7 +75,7 @@ export function mutateBytes(bytes: Uint8Array, random: Random, other: Uint8Array
 
 function part(bytes: Uint8Array, random: Random): [number, number] {
   const from = below(random, bytes.length + 1)
-  // Short ranges are likelier, so that more of the input stays unchanged.
+  // Short ranges are more likely, so that more of the input stays unchanged.
   return [from, Math.min(bytes.length, from + Math.ceil(random() ** 4 * bytes.length))]
 }
 
@@ -84,8 +84,8 @@ function joined(...parts: readonly Uint8Array[]): Uint8Array {
 }
 
 /**
- * Returns the content as a gzip file that only some readers accept: several members, trailing bytes, optional fields,
- * wrong checksums.
+ * Returns the content as a gzip file that only some readers accept: with several members, trailing bytes, optional
+ * fields or wrong checksums.
  */
 export function hostileGzip(content: Uint8Array, random: Random): Uint8Array {
   const whole = gzipSync(content)

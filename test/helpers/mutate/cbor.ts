@@ -3,21 +3,24 @@ import { below, pick, type Random } from './random.ts'
 import { changeText, encodeAny, INTEGERS, pickLength } from './text.ts'
 
 /*
- * CBOR as items that preserve what a decoded value loses: the width of each head, indefinite lengths, the order of
- * maps, floats as bits.
+ * CBOR as items that preserve details which decoded values lose: the width of each head, indefinite lengths, the order
+ * of maps, and floats as bits.
  */
 
-/** `value`: the argument of an integer, tag or simple value; the bits of a float (major 7, width 2 to 8). */
+/**
+ * A CBOR item. `value`: the argument of an integer, a tag or a simple value, or the bits of a float (major 7, width 2
+ * to 8).
+ */
 export type Item = {
   major: number
   value: bigint
-  /** Number of bytes of the argument; null: as few as possible. */
+  /** Number of bytes of the argument; null if the argument takes as few bytes as possible. */
   width: 0 | 1 | 2 | 4 | 8 | null
   body: Uint8Array | null
-  /** Items of an array, alternating keys and values of a map, or the one item of a tag. */
+  /** Items of an array, alternating keys and values of a map, or the single item of a tag. */
   items: Item[] | null
   isOpen: boolean
-  /** Added to the length or count in the head. */
+  /** Number that is added to the length or count in the head. */
   skew: bigint
 }
 
@@ -61,7 +64,7 @@ export const copyItem = (item: Item): Item => ({
   items: item.items?.map(copyItem) ?? null,
 })
 
-/** Returns the value of a label in a map; null if the map lacks the label. */
+/** Returns the value of a label in a map. Returns null if the map lacks the label. */
 export function memberOf(item: Item, label: number): Item | null {
   const { items } = item
   const wanted = Buffer.from(encodeItem(int(label))).toString('hex')
@@ -108,7 +111,7 @@ function headOf(major: number, argument: bigint, width: Item['width']): Uint8Arr
   return head
 }
 
-/** Parses one well-formed CBOR item that fills the input; null for any other input. */
+/** Parses one well-formed CBOR item that takes the whole input. Returns null for any other input. */
 export function decodeItem(data: Uint8Array): Item | null {
   try {
     const [item, end] = read(data, 0, 0)
@@ -162,7 +165,10 @@ function placesOf(item: Item, parent: Item | null = null, index = 0, found: Plac
 
 const float = (width: 2 | 4 | 8, bits: bigint): Item => ({ ...plain, major: 7, value: bits, width })
 
-/** Floats: zeros, subnormals, infinities, NaN with and without a payload, integers as floats, values that a shorter width holds. */
+/**
+ * Floats that readers may handle differently: zeros, subnormals, infinities, NaN with and without a payload, integers
+ * as floats, and values that fit into a shorter width.
+ */
 const FLOATS = [
   ...[0x0000n, 0x8000n, 0x0001n, 0x03ffn, 0x3c00n, 0x7bffn, 0x7c00n, 0xfc00n, 0x7e00n, 0x7e01n, 0x7c01n].map(
     (b) => float(2, b),
@@ -241,8 +247,8 @@ export function label(random: Random): Item {
 }
 
 /**
- * Changes one item in place. Usually sorts maps again afterwards, so that the change also reaches the checks after
- * the check of the order.
+ * Changes one item in place. Usually sorts all maps afterwards, so that the check of their order passes and the change
+ * reaches the later checks.
  */
 export function changeItem(root: Item, random: Random): string {
   const places = placesOf(root)
@@ -288,7 +294,7 @@ function changePlace({ item, parent, index }: Place, random: Random): string {
   }
   if (item.body) return changeBody(item, random)
   if (item.major < 2 && random() < 0.2) {
-    // Values that equal 1 or 0 in some languages.
+    // Replaces an integer by a value that equals 1 or 0 in some languages.
     Object.assign(
       item,
       copyItem(pick(random, [TRUE, FALSE, float(2, 0x3c00n), float(2, 0n), float(2, 0x8000n)])),
@@ -337,7 +343,8 @@ function changeMap(item: Item, random: Random): string {
   if (kind < 0.4 || items.length < 2) {
     const [key, value] = [label(random), random() < 0.5 ? strange(random) : array(bytes(new Uint8Array(3)))]
     items.push(key, value)
-    // Duplicates a label. JavaScript and Python compare labels of some types differently than bytes.
+    // Adds the same label twice. Labels that differ as bytes may be equal in JavaScript or Python, and the other way
+    // round.
     if (random() < 0.2) items.push(copyItem(key), strange(random))
     return 'adds a label'
   }

@@ -2,13 +2,16 @@ import { mutateBytes } from './bytes.ts'
 import { below, pick, type Random } from './random.ts'
 import { changeText, NUMBERS, pickLength } from './text.ts'
 
-/* JSON as a tree that preserves what a parsed value loses: duplicate names, the spelling of literals, white space. */
+/*
+ * JSON as a tree that preserves details which parsed values lose: duplicate names, the spelling of literals, and white
+ * space.
+ */
 
 export type Tree =
   | { readonly kind: 'object'; readonly members: Member[] }
   | { readonly kind: 'array'; readonly items: Tree[] }
   | { readonly kind: 'scalar'; text: string }
-/** `name`: the literal of the name, with quotes. */
+/** A member of an object. `name`: the literal of the name, with quotes. */
 type Member = { name: string; value: Tree }
 
 export function treeOf(value: unknown): Tree {
@@ -28,8 +31,8 @@ export function textOf(tree: Tree): string {
 }
 
 /**
- * Returns the value at a path of names and indices; undefined if the path leads to nothing or JSON.parse cannot read
- * the value.
+ * Returns the value at a path of names and indices. Returns undefined if there is no value at the path, or if
+ * JSON.parse cannot read the value.
  */
 export function valueAt(tree: Tree | undefined, ...path: readonly (string | number)[]): unknown {
   let at = tree
@@ -47,7 +50,7 @@ function childOf(tree: Tree | undefined, step: string | number): Tree | undefine
   return tree.members.find(({ name }) => name === JSON.stringify(step))?.value
 }
 
-/** Sets a member of the object at the path. Does nothing if the path leads to no object. */
+/** Sets a member of the object at the path. Does nothing if there is no object at the path. */
 export function setAt(tree: Tree, path: readonly (string | number)[], value: unknown): void {
   let at: Tree | undefined = tree
   for (const step of path.slice(0, -1)) at = childOf(at, step)
@@ -58,7 +61,7 @@ export function setAt(tree: Tree, path: readonly (string | number)[], value: unk
   else at.members.push({ name, value: treeOf(value) })
 }
 
-/** Values that inputs have under each name, so that changes are usually plausible. */
+/** Maps a member's name to values that inputs have under this name, so that most changes insert plausible values. */
 export type Pool = ReadonlyMap<string, readonly Tree[]>
 
 export function poolOf(trees: readonly Tree[]): Pool {
@@ -87,7 +90,7 @@ const named = ({ tree, parent, index }: Place) => ({
   name: parent?.kind === 'object' ? parent.members[index]!.name : null,
 })
 
-/** Ten times faster than structuredClone. */
+/** Returns a copy of the tree. This is ten times faster than structuredClone. */
 export function copyTree(tree: Tree): Tree {
   if (tree.kind === 'scalar') return { ...tree }
   if (tree.kind === 'array') return { kind: 'array', items: tree.items.map(copyTree) }
@@ -209,7 +212,7 @@ function changeLiteral(literal: string, random: Random): string {
   return random() < 0.7 ? JSON.stringify(text) : `"${text}"`
 }
 
-/** Returns the same text in another spelling, sometimes an invalid one. */
+/** Returns the text in another spelling, which is sometimes invalid. */
 function escaped(literal: string, random: Random): string {
   const at = 1 + below(random, Math.max(1, literal.length - 2))
   const unit = literal.charCodeAt(at) || 0x61
@@ -311,8 +314,8 @@ function changeWhole(root: Tree, random: Random): string {
 }
 
 /**
- * Mutates a text in one of three ways: one line as JSON, the whole as text, or the whole as bytes. `other`: a text of
- * the same kind, from which values or bytes may be copied.
+ * Mutates a text in one of three ways: one line as JSON, the whole text as text, or the whole text as bytes. `other`: a
+ * text of the same kind, from which values or bytes may be copied.
  */
 export function mutateText(text: string, random: Random, other: string): string {
   const kind = random()

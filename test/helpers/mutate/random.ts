@@ -1,4 +1,4 @@
-/** Makes a seeded generator of numbers from 0 to 1, exclusive (Mulberry32). */
+/** Returns a number from 0 to 1, exclusive. `makeRandom` makes a seeded generator (Mulberry32). */
 export type Random = () => number
 
 export function makeRandom(seed: number): Random {

@@ -2,7 +2,7 @@ import { below, pick, type Random } from './random.ts'
 
 /*
  * Texts and numbers that readers handle differently: code points of each class (control, white space, marks, lone
- * surrogates, beyond U+FFFF), lengths at limits in bytes, UTF-16 units and characters, and literals at the edges of
+ * surrogates, beyond U+FFFF), lengths at limits in bytes, UTF-16 units and characters, and literals at the limits of
  * number types.
  */
 
@@ -17,7 +17,7 @@ const POINTS = [
   ...[0xfffe, 0xffff, 0x10000, 0x1f600, 0x1fffe, 0xe0001, 0xe0100, 0xf0000, 0x10ffff],
 ] as const
 
-/** Limits of texts, lists and files, in any unit. Lengths at each limit and one above or below it are used. */
+/** Limits of texts, lists and files, in any unit. The tests use each limit, one less, and one more. */
 const LENGTHS = [
   ...[1, 4, 8, 16, 32, 36, 41, 48, 53, 54, 63, 64, 100, 127, 128, 200, 255, 256, 300, 500, 512, 1_000, 1_024],
   ...[1_500, 2_000, 2_048, 4_096, 8_192, 16_384, 32_768],
@@ -101,7 +101,7 @@ export function encodeAny(text: string): Uint8Array {
 
 export const pickPoint = (random: Random): string => String.fromCodePoint(pick(random, POINTS))
 
-/** Picks a length near a limit. One in a hundred is near a high limit. */
+/** Picks a length near a limit. One of a hundred lengths is near a high limit. */
 export const pickLength = (random: Random): number =>
   Math.max(0, pick(random, random() < 0.01 ? LONG_LENGTHS : LENGTHS) + pick(random, [-1, 0, 1]))
 

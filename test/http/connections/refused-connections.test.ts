@@ -79,8 +79,8 @@ test('a request that comes in pieces, or behind another one, is answered by Node
 test('a request that hides in the value of another one’s header is no request', async (t) => {
   const { socket, answers, seen } = await listen(t)
   await ask(socket, answers, request('r'))
-  // The first write ends in the middle of a request. The second write is the rest of that request, although alone it
-  // would be a whole request.
+  // The first write ends in the middle of a request's header `X`. The second write continues the header's value,
+  // although it looks like a whole request.
   await ask(socket, answers, `${request('first')}POST /outer HTTP/1.1\r\nHost: localhost\r\nX: `)
   await ask(socket, answers, request('hidden'))
   await ask(socket, answers, request('hidden'))
@@ -92,7 +92,8 @@ test('a request that hides in the value of another one’s header is no request'
 test('a request that hides in the body of another one is no request', async (t) => {
   const { socket, answers, seen } = await listen(t)
   await ask(socket, answers, request('r'))
-  // Node reads the head in the second write as a body. Then it finds the same head again in the following bytes.
+  // The second write looks like two heads. The first of them is the body of the request that the first write began.
+  // Only the second is a request.
   const head = (space: string) =>
     `POST /hidden HTTP/1.1\r\nHost:${space}localhost\r\nContent-Length:${space}60\r\n\r\n`
   assert.deepEqual([head('').length, request('bod').length], [60, 60])
@@ -130,8 +131,8 @@ test('nothing is refused from bytes while an answer of Node is to come', async (
 })
 
 /**
- * Starts a server that refuses everything while it is full, and connects one client. `seen`: requests that Node has
- * read.
+ * Starts a server without a free slot, which refuses every request, and connects one client. `seen`: requests that Node
+ * has read.
  */
 async function listen(t: TestContext) {
   const state = { isFull: true, answer: (end: () => void): unknown => end() }

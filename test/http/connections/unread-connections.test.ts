@@ -64,7 +64,10 @@ test('a request that is still arriving is read to its end', async (t) => {
 
 const REQUEST = 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n'
 
-/** Starts a server that refuses everything, and connects five clients. `heard`: clients whose requests were read. */
+/**
+ * Starts a server that refuses every request, and connects five clients. `heard`: numbers of the clients whose requests
+ * the server has read.
+ */
 async function listen(t: TestContext, limits = FEW) {
   const clock = { ms: 1_000_000 }
   const unread = new UnreadConnections(

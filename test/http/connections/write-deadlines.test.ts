@@ -5,8 +5,8 @@ import { test } from 'node:test'
 import { WriteDeadlines } from '../../../src/http/connections/write-deadlines.ts'
 
 /**
- * A fake with the members that the deadlines read. With a real connection a test could not control how much the
- * kernel takes, and when.
+ * A fake connection with the members that the deadlines read. With a real connection, a test could not control how much
+ * the kernel takes, and when.
  */
 class Connection extends EventEmitter {
   bytesWritten = 0

@@ -10,7 +10,7 @@ import { buildReleasedApp } from '../../helpers/released-app.ts'
 import { openTail, type TestTail } from '../../helpers/tail.ts'
 import { until } from '../../helpers/wait.ts'
 
-/** A ledger of three records whose envelopes are only in the archive. */
+/** Makes a ledger of three records whose envelopes are only in the archive. */
 async function setUp(t: TestContext) {
   const released = await buildReleasedApp(t)
   const { app } = released

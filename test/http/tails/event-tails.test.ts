@@ -246,7 +246,7 @@ test('a stream of events that nobody reads reads no further than buffers take', 
   reader.destroy()
 })
 
-/** Both tests wait for clocks. So they run concurrently, each with its own application. */
+/** Both tests of this group wait for clocks. So they run concurrently, each with its own application. */
 test('a stream of events that stays open', { concurrency: true }, async (t) => {
   await Promise.all([
     t.test('whose key has ended', { concurrency: true }, async (t) => {

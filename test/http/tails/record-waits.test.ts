@@ -9,7 +9,7 @@ import { buildGatedApp, type GatedApp } from '../../helpers/gated-app.ts'
 import { addTestHome } from '../../helpers/test-home.ts'
 import { until } from '../../helpers/wait.ts'
 
-/** A wait that is longer than the tests allow for an immediate answer. */
+/** A wait that is much longer than the time that the tests allow for an immediate answer. */
 const LONG = '?wait=20'
 /** Within this time a waiting request would have been notified. */
 const A_WHILE_MS = 400

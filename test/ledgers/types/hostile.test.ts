@@ -8,11 +8,11 @@ import type { JsonObject, JsonValue } from '../../../src/proof/json/json-value.t
 import { DOCUMENT_BYTES_MAX, JSON_DEPTH_MAX } from '../../../src/proof/request-limits.ts'
 
 /*
- * Attacks on a shared server by types and documents. Slices are measured in CPU time, so that other load does not
- * matter.
+ * Attacks a shared server by types and documents. Slices of the event loop are measured in CPU time, so that other load
+ * does not matter.
  */
 
-/** Maximum slice of the event loop, because the event loop serves all ledgers. */
+/** Maximum CPU time in ms of a slice of the event loop. The limit exists because the event loop serves all ledgers. */
 const SLICE_MS_MAX = 20
 const SLICES = 8
 
@@ -35,7 +35,7 @@ function nested(depth: number, wrap: (inner: JsonValue) => JsonValue, core: Json
   return value
 }
 
-/** Makes definitions, each of which refers to the next one `fan` times. */
+/** Makes `levels` nested definitions. Each of them contains `fan` references to the next one. */
 function tower(levels: number, keyword: string, fan = 2, end: JsonValue = { type: 'integer' }): JsonObject {
   return named(levels, (i) =>
     i === levels - 1 ? end : { [keyword]: times(fan, () => ({ $ref: `#/$defs/n${i + 1}` })) },

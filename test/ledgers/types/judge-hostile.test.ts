@@ -13,9 +13,9 @@ import { makeEd25519Signer, nativeProviders } from '../../../src/signing/native.
 import { signEntry } from '../../../src/signing/sign-entry.ts'
 
 /*
- * Attacks on a shared worker by types and documents. The worst case is the maximum number of rules, each of which
- * reads the maximum of data. It takes up to 13 ms of CPU. If a text were written for each rule instead of once, it
- * would take several times that.
+ * Attacks a shared worker by types and documents. In the worst case there is the maximum number of rules, and each rule
+ * reads the maximum of data. This takes up to 13 ms of CPU. It would take several times longer if the text of a value
+ * were written once for each rule.
  */
 
 const SLICE_MS_MAX = 40
@@ -52,7 +52,7 @@ const CORES: Record<string, JsonValue> = {
   'one long text': 'é'.repeat(32_000),
 }
 
-/** Nests `core`, so that rules can point at nearly the whole document at each level. */
+/** Wraps `core` many times, so that at each level a rule can point at nearly the whole document. */
 function nested(core: JsonValue, wrap: (inner: JsonValue) => JsonValue): JsonValue {
   let value = core
   for (let i = 0; i < NESTED; i++) value = wrap(value)

@@ -35,7 +35,7 @@ test('a type that is registered while an earlier look for it is under way is fou
   const early = Promise.withResolvers<null>()
   const there = async () => ({ value: 'there', bytes: 1 })
   const first = cache.get('a', 'x', () => early.promise)
-  // At this point the registration has been answered, so later lookups must find the type.
+  // From here on the type is registered, so lookups must find it, although an earlier lookup is still in progress.
   await Promise.resolve()
   const later = [cache.get('a', 'x', there), cache.get('a', 'x', there)]
   early.resolve(null)

@@ -40,7 +40,7 @@ test('a ledger that has used its share waits, and others do not', async () => {
     'at once',
   )
   assert.equal(await late, 'late')
-  // The ledger's work alone takes half of this time.
+  // Work of this ledger alone fills half of SCHEMA_WORK_AHEAD_MS_MAX. The rest is time that it waited.
   assert.ok(performance.now() - begun > 0.9 * SCHEMA_WORK_AHEAD_MS_MAX, 'it did not wait')
 })
 
@@ -66,7 +66,8 @@ test('what waits is done in order, one heavy piece a turn, and at the ledger’s
     order,
     Array.from({ length: 20 }, (_, i) => i),
   )
-  // Each piece but the first takes 10 ms at a share of a quarter. So the event loop is free most of the time.
+  // After the first piece, each piece takes 10 ms of work and waits for three times as long. So the event loop stays
+  // free most of the time.
   assert.ok(performance.now() - begun > 10 * 18 * (1 / SCHEMA_WORK_SHARE) * 0.9)
   assert.ok(longestTurnMs < 150, `${longestTurnMs} ms without a turn for others`)
 })

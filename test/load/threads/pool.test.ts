@@ -25,7 +25,7 @@ function openPool(t: TestContext, threads = 2) {
   return { pool, lost }
 }
 
-/** Work that runs until `open` is called. `begun`: number of runs that have started. */
+/** Makes work that runs until `open` is called. `begun` returns the number of runs that have started. */
 function makeGate() {
   const gate = new Int32Array(new SharedArrayBuffer(8))
   return {
@@ -126,7 +126,7 @@ test('an owner with much work has not the last thread, and others come first aft
   const gate = makeGate()
   const held = [1, 2, 3].map(() => pool.run('hold', gate.memory, OPTIONS))
   await until(async () => gate.begun() === 1)
-  // The second thread is reserved for other owners, however much work of the first owner waits.
+  // One of the two threads is always free for other owners, no matter how much work of one owner waits.
   assert.equal(await pool.run('echo', 'b', { ...OPTIONS, owner: 'b' }), 'b')
   assert.equal(gate.begun(), 1)
   gate.open()
@@ -152,7 +152,7 @@ test('what waits is bounded, by number and by bytes, and of one owner to a part'
   assert.equal(await codeOf(run('other', 1)), 'full')
   assert.equal(await codeOf(run('third', share / 4 + 1)), 'full')
 
-  // One owner gets half of the slots that the two large inputs leave.
+  // Two slots are taken by the two large inputs. One owner gets half of the others.
   const ofOne = (THREAD_WORK_WAITING_MAX - 2) / 2
   for (let i = 0; i < ofOne; i++) taken.push(run('many') as never)
   assert.equal(await codeOf(run('many')), 'full')
@@ -161,7 +161,7 @@ test('what waits is bounded, by number and by bytes, and of one owner to a part'
 
   gate.open()
   await Promise.all(taken)
-  // Finished work releases its bytes.
+  // The large input fits again, because finished work releases its bytes.
   assert.equal(await run('large', share), 'large')
 })
 
@@ -191,7 +191,7 @@ test('all who have proven nothing may have less wait than one owner', async (t) 
   const held = pool.run('hold', gate.memory, { ...OPTIONS, owner: UNPROVEN })
   await until(async () => gate.begun() === 1)
   const run = () => pool.run('echo', 'x', { ...OPTIONS, owner: UNPROVEN })
-  // The number includes one more run, because one is sent to the thread in advance.
+  // One more run fits than may wait, because the pool sends one run to the thread in advance.
   const taken = Array.from({ length: THREAD_WORK_WAITING_MAX * THREAD_WORK_UNPROVEN_SHARE + 1 }, run)
   assert.equal(await codeOf(run()), 'full')
   gate.open()

@@ -1,6 +1,6 @@
 import { workInThread } from '../../../src/load/threads/work-in-thread.ts'
 
-/* A thread with functions for tests. src/http/thread.ts is the server's. */
+/* This thread has functions for tests. The server's thread is src/http/thread.ts. */
 
 const KNOWN = {
   echo: (input: unknown) => input,

@@ -12,7 +12,7 @@ type Sample = {
   readonly value: number
 }
 
-/** Parses metrics by name. Throws if Prometheus could not read the text. */
+/** Parses an exposition. Returns the metrics by name. Throws if Prometheus could not read the text. */
 export function parseExposition(text: string): ReadonlyMap<string, Exposed> {
   const found = new Map<string, { name: string; type: string; help: string; samples: Sample[] }>()
   let metric = { name: '', type: '', help: '', samples: [] as Sample[] }
@@ -34,7 +34,8 @@ function parseSample(line: string, metric: { readonly name: string; readonly typ
   const [, name, labels, text] = /^([a-z0-9_]+)(?:\{((?:[a-z_]+="[^"\\]*",?)*)\})? (\S+)$/.exec(line) ?? []
   const suffixes = metric.type === 'histogram' ? ['_bucket', '_sum', '_count'] : ['']
   const value = text === '+Inf' ? Number.POSITIVE_INFINITY : Number(text)
-  // 'Nan' is the mean event loop lag if nothing was measured since the last scrape. Prometheus accepts any case.
+  // 'Nan' is the mean lag of the event loop if nothing was measured since the last scrape. Prometheus accepts the word
+  // in any case.
   const isNumber = text === 'Nan' || !Number.isNaN(value)
   if (!suffixes.some((suffix) => name === metric.name + suffix) || !isNumber)
     throw new Error(`no sample of ${metric.name}: ${line}`)

@@ -17,7 +17,7 @@ test('metrics of two processes are each there once, with the samples of both', a
     new Histogram({ name: `${process}_seconds`, help: 'Of one', buckets: [1], registers }).observe(2)
     metrics.watchProcess(process)
   }
-  // The event loop has no lag before its first slice.
+  // Waits for a slice of the event loop, because there is no figure of its lag before.
   await sleep(100)
   const text = mergeMetrics([await server.registry.metrics(), await worker.registry.metrics()])
   const metrics = parseExposition(text)

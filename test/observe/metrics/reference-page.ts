@@ -7,7 +7,7 @@ const PAGE = resolve(import.meta.dirname, '../../../docs/operate/observe.md')
 export type Documented = {
   readonly name: string
   readonly type: string
-  /** Values of each label; null: the values are not known in advance. */
+  /** Maps each label to its values; null if the values are not known in advance. */
   readonly labels: ReadonlyMap<string, readonly string[] | null>
   readonly processes: string
 }

@@ -16,10 +16,10 @@ import { PROJECT_DIR } from '../../system/deployment/installation.ts'
 import { type Exposed, parseExposition } from './exposition.ts'
 import { readReferencePage } from './reference-page.ts'
 
-/** The other metrics are of the process itself, and the library names them. */
+/** All other metrics describe the process itself and get their names from the library. */
 const isOurs = ({ name }: { name: string }) => name.startsWith('tallystick_')
 
-/** The only allowed labels. With this list no label can come from a client. */
+/** The only names of labels that are allowed. Because of this list, no name of a label can come from a client. */
 const LABELS = new Set(
   'cause code failure finding follower kind lookup major method minor outcome owner part patch pool queue reason result route source space state status stream version witness'.split(
     ' ',

@@ -12,7 +12,7 @@ export type ReceivedSpan = {
   readonly kind: 'internal' | 'server' | 'client' | 'producer' | 'consumer'
   readonly traceId: string
   readonly spanId: string
-  /** Id of the parent; empty: the span is the root of its trace. */
+  /** Id of the parent span; empty if the span is the root of its trace. */
   readonly parentId: string
   readonly startedAtMs: number
   readonly endedAtMs: number
@@ -26,8 +26,8 @@ export type ReceivedSpan = {
 type Answer = (response: ServerResponse) => void
 
 /**
- * Starts an OTLP collector on loopback that stores all spans. `answer`: answers 200 by default; an empty function
- * never answers.
+ * Starts an OTLP collector on loopback that stores all spans. By default it answers 200. If `answer` is an empty
+ * function, the collector never answers.
  */
 export async function startCollector(t: Test, answer: Answer = (response) => response.writeHead(200).end()) {
   const spans: ReceivedSpan[] = []

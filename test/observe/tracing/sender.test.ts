@@ -51,7 +51,7 @@ test('a collector that hangs makes spans be dropped and counted, and none waits 
   t.after(() => tracing.close())
   trace(tracing, TRACE_SPANS_WAITING_MAX + 1_234)
   assert.equal(figures.lost.queue_full, 1_234)
-  // When spans of the first request count as lost, that request has timed out and its slots are free.
+  // Waits until the first request has timed out. Its spans then count as lost, and its slots are free.
   await until(() => figures.lost.not_taken > 0)
   trace(tracing, 10)
   assert.equal(figures.lost.queue_full, 1_234)

@@ -45,7 +45,7 @@ test('a name is judged by the address that is connected to, however it resolves 
     asked++
     return [{ address: asked === 1 ? '127.0.0.2' : '127.0.0.1', family: 4 }]
   }
-  // Only 127.0.0.1 listens, and only 127.0.0.2 is allowed: it stands for the public address.
+  // The peer listens only at 127.0.0.1. The allowed 127.0.0.2 takes the role of a public address.
   const connector = new Connector({ allowances: parseAllowances('127.0.0.2'), resolveName: rebinding })
   t.after(() => connector.close())
   const url = `http://rebinding.example:${peer.port}/`
@@ -205,8 +205,8 @@ test('why a handshake failed is one of a closed list of reasons', async (t) => {
   }
   const client = { requestCert: true, rejectUnauthorized: true }
   assert.deepEqual(await reasonOf(expired), ['tls_failed', 'CERT_HAS_EXPIRED'])
-  // With TLS 1.2 the failure is reported in the handshake. With TLS 1.3 the handshake has ended by then, and the
-  // connection is cut without an alert.
+  // TLS 1.2 is used because its handshake reports the failure. With TLS 1.3 the connection is cut after the handshake,
+  // without an alert.
   const [code, reason] = await reasonOf({ ...good, ...client, maxVersion: 'TLSv1.2' })
   assert.ok(code === 'tls_failed' && TLS_REASONS.includes(reason), reason)
   const h2 = { ...good, ALPNProtocols: ['h2'] }
@@ -232,7 +232,7 @@ test('what speaks no TLS has failed at it', async (t) => {
   await assertFails(startConnector(t).post(request(plain.url.replace('http:', 'https:'))), 'tls_failed')
 })
 
-/** Asserts the refusal. It may name only what the author of the URL wrote. */
+/** Asserts that the post is refused. The message may name only what the author of the URL wrote. */
 async function assertRefused(post: Promise<unknown>, code: string, what: string): Promise<void> {
   await assert.rejects(post, { name: 'OutboundError', code }, what)
 }

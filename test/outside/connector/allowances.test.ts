@@ -140,7 +140,7 @@ test('an allowance opens its range and nothing beside it', () => {
     'fd00:2::5': 'refused',
     '8.8.8.8': 'allowed',
     '8.8.4.4': 'public',
-    // The number is an allowed address, but behind a translator it is another machine.
+    // The address ends with 10.1.2.3, which is allowed. Behind a NAT64 translator that number may be another machine.
     '64:ff9b::10.1.2.3': 'refused',
   }
   for (const [ip, expected] of Object.entries(classes)) {
@@ -173,7 +173,7 @@ test('a bad allowance is refused by name, with what to write instead', () => {
   for (const [text, message] of faults) assert.throws(() => parseAllowances(text), { message }, text)
 })
 
-/** Returns one byte of a mask: ones for the bits behind the prefix. */
+/** Returns one byte of a mask. The bits behind the prefix are ones. */
 function hostMask(prefixBitsLeft: number): number {
   return prefixBitsLeft >= 8 ? 0 : prefixBitsLeft <= 0 ? 0xff : 0xff >> prefixBitsLeft
 }
@@ -196,7 +196,7 @@ function spellingsOf(bytes: readonly number[]): string[] {
     ]
   }
   const full = [...Buffer.from(bytes).toString('hex').matchAll(/.{4}/g)].join(':')
-  // The spelling of inet_ntop for addresses below ::/96.
+  // inet_ntop writes addresses below ::/96 in this form.
   const dotted = `${full.slice(0, 30)}${bytes.slice(12).join('.')}`
   const short = bytes.slice(0, 12).every((byte) => byte === 0) ? [`::${bytes.slice(12).join('.')}`] : []
   return [address.toString(), address.toNormalizedString(), full, full.toUpperCase(), dotted, ...short]

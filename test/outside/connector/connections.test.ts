@@ -12,7 +12,10 @@ import { assertFails } from './assert-fails.ts'
 import { PATIENT, request, resolver, startBytePeer, startConnector, startHttpPeer } from './peers.ts'
 
 const WAVE = 50
-/** The maximum age is so high that no connection reaches it, even if a busy machine takes long for 600 connections. */
+/**
+ * The maximum idle time is so long that no connection reaches it, even if a busy machine takes long for 600
+ * connections.
+ */
 const KEPT = { idleMsMax: 600_000 }
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
 

@@ -114,7 +114,7 @@ function onSecondRequest(answer: (socket: Socket) => void): (socket: Socket) => 
 }
 
 async function closes(t: TestContext, open: ReadonlySet<Socket>, what: string): Promise<void> {
-  // A socket does not notice its end while it is not read.
+  // The sockets are resumed, because a socket that is not read does not notice its end.
   for (const socket of open) socket.resume()
   await t.waitFor(() => assert.equal(open.size, 0, what), PATIENT)
 }

@@ -12,7 +12,8 @@ export type NameServer = {
 }
 
 /**
- * Starts a name server on this machine. `answer` returns addresses; an empty list: NXDOMAIN; null: no answer is sent.
+ * Starts a name server on this machine. `answer` returns the addresses of a name. For an empty list, the server answers
+ * NXDOMAIN. For null, the server sends no answer.
  */
 export async function startNameServer(
   t: TestContext,
@@ -55,7 +56,7 @@ function answerOf(question: Buffer, type: 'A' | 'AAAA', ips: readonly string[]):
   const head = Buffer.from(question)
   head.writeUInt16BE(ips.length > 0 ? 0x8180 : 0x8183, 2)
   head.writeUInt16BE(ips.length, 6)
-  // The answer has no authority and no additional records, so the query's counts are replaced.
+  // The answer has no authority records and no additional records, so the counts of the query are replaced.
   head.writeUInt32BE(0, 8)
   const records = ips.map((ip) => {
     const data =

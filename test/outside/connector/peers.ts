@@ -9,8 +9,8 @@ import type { ResolveName } from '../../../src/outside/connector/resolve-name.ts
 export const LOOPBACK = parseAllowances('127.0.0.0/8,::1')
 
 /**
- * Timeout for `waitFor`, whose default of one second is too short on a busy machine. It is less than
- * OUTBOUND_IDLE_MS_MAX. So a connection that closes within it was not closed for being idle.
+ * Timeout in ms for `waitFor`, whose default of one second is too short on a busy machine. The timeout is shorter than
+ * OUTBOUND_IDLE_MS_MAX. So a connection that closes before the timeout was not closed for being idle.
  */
 export const PATIENT = { timeout: 3_500 }
 
@@ -38,7 +38,7 @@ export async function startHttpPeer(
   onRequest: RequestListener,
   host = '127.0.0.1',
 ): Promise<Peer> {
-  // The server announces no keep-alive time, so the connector's own applies.
+  // The server announces no keep-alive time, so that the connector's own time applies.
   return await listen(t, createHttpServer({ keepAliveTimeout: 0 }, onRequest), host)
 }
 

@@ -15,7 +15,7 @@ import { buildReleasedApp } from '../../helpers/released-app.ts'
 const BEGINNING = { seq: 0, eventsDelivered: 0, checkpoint: 0 }
 const RECORDS = { ...ALL_EVENTS, events: new Set(['record.recorded']) } as WantedEvents
 
-/** Returns a reader of the ledger's event pages that records what each page requested from the archive. */
+/** Returns a reader of the ledger's event pages. The reader records what each page requested from the archive. */
 async function readerOf({ deps, ledgerId }: TestApp) {
   const { readPool, cursorMac } = deps
   const [ends] = await readEnds(readPool, cursorMac, [ledgerId])

@@ -42,7 +42,7 @@ test('an event of a newer server is shown by its record, or by nothing', () => {
 
 type Schema = z.core.JSONSchema.BaseSchema
 
-/** Makes a value of the schema. `isLeast`: members are null or absent wherever the schema allows it. */
+/** Makes a value of the schema. If `isLeast` is true, members are null or absent wherever the schema allows it. */
 function sampleOf(schema: Schema, isLeast: boolean, named = schema.$defs ?? {}): unknown {
   const { $ref, type, anyOf, properties = {}, required = [] } = schema
   const part = (of: unknown) => sampleOf(of as Schema, isLeast, named)

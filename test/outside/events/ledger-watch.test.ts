@@ -12,7 +12,7 @@ const START = { size: 3, checkpoint: 0, verifiedSize: 0 }
 
 const numberOf = (id: Uuid) => bytesOfUuid(id)[0]!
 
-/** Sets up a watch of ledgers. The test sets the ends of the ledgers. */
+/** Sets up a watch of two ledgers. The test changes `ends`, the sizes of the ledgers that the watch reads. */
 function setUp() {
   const ends = new Map<number, LedgerEnds>([
     [1, START],

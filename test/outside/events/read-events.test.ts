@@ -120,8 +120,8 @@ test('a ledger’s events', async (t) => {
     async () => {
       const told = []
       let from: EventPosition = BEGINNING
-      // Reads events as a tail of a growing ledger does. Each entry is read at once, each checkpoint three entries
-      // later.
+      // Reads events like a tail while the ledger grows. An entry is read as soon as it exists. A checkpoint is
+      // published and read three entries later.
       for (let size = 0; size <= ends.size; size++) {
         const published = whole.filter(
           ({ event }) => event.type === 'checkpoint.published' && event.seq + 1 <= size - 3,

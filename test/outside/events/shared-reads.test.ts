@@ -65,7 +65,7 @@ test('ledgers take turns: a ledger that asks for a great deal waits for it alone
   assert.deepEqual(begun, ['a', 'b', 'x', 'z', 'c', 'y', 'd'])
 })
 
-/** Makes a database whose archive answers when the test resolves it. */
+/** Makes a database with an archive. Each read of the archive ends when the test resolves it. */
 function slowArchive() {
   const asked: { resolve(envelopes: Uint8Array[]): void; reject(error: Error): void }[] = []
   const readEnvelopes = () =>

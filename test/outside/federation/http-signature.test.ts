@@ -49,7 +49,7 @@ function refuses(code: RequestSignatureErrorCode, headers: RequestHeaders, targe
   )
 }
 
-/** True if the headers parse, our key signed them, and they match the body. */
+/** Returns true if the headers can be parsed, if our key signed them, and if they match the body. */
 function isGood(headers: RequestHeaders, body: string | Uint8Array = REQUEST.body, target = TARGET): boolean {
   const parsed = parseRequestSignature(headers, target)
   return verifyRequestSignature(parsed, signer.key, verifySignature) && verifyContentDigest(parsed, body)

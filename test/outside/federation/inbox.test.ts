@@ -7,7 +7,7 @@ import {
   PEER_REQUESTS_WAITING_MAX,
 } from '../../../src/outside/federation/limits.ts'
 
-/** Starts work that lasts until `end` is called. `ended` resolves with the code if the work was refused. */
+/** Starts work that lasts until `end` is called. `ended` resolves with undefined, or with the code of the refusal. */
 function begin(inbox: Inbox, peer: string, ledger = 'led_a') {
   const { promise, resolve } = Promise.withResolvers<void>()
   const ended = inbox.run({ ledger, peer }, () => promise).catch(({ code }: { code: string }) => code)

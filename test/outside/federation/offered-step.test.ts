@@ -31,8 +31,8 @@ import { digestOf, sha256 } from '../../helpers/open-envelope.ts'
 import { addPeer, type TestPeer } from '../../helpers/test-peers.ts'
 
 /*
- * Tests the home's side of a step that a remote performer offers, from the verified offer to the entry. Signatures
- * are verified before this code. So peerings are only rows here, and received envelopes are random bytes.
+ * Tests how the home processes a step that a remote performer has offered, after the offer's signatures were verified.
+ * So no test needs signatures: peerings are only rows, and received envelopes are random bytes.
  */
 
 const SALT = 'XaGvK-1McJRNX-agVfElbQ'
@@ -126,7 +126,7 @@ async function build(app: GatedApp, id: string, offer: Offer, now = app.deps.now
   return buildOfferedStep({ now }, signer, home, row, { ...offer, requireEvidence })
 }
 
-/** Verifies the evidence as the server does. Returns the refusal; null: the evidence is valid. */
+/** Verifies the evidence as the server does. Returns the refusal, or null if the evidence is valid. */
 async function judge(app: GatedApp, ...about: Tail<Parameters<typeof verifyOfferedEvidence>>) {
   return verifyOfferedEvidence(app.deps, ...about).then(
     () => null,

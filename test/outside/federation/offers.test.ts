@@ -34,7 +34,7 @@ async function offer(app: Guest, id: string, step: 'activate' | 'completions', o
   return expectStatus(202, await app.step(id, step, options)).json().gated.offer
 }
 
-/** Makes an ACTIVE record. The performer's step was an offer that the home accepted. */
+/** Makes a record that is ACTIVE, because the home has accepted the performer's offer to activate it. */
 async function shareActive(app: Guest, options: ShareOptions = {}): Promise<HomeRecord> {
   const record = await shareWithPerformer(app, options)
   await record.activate({ offerSeq: (await offer(app, record.id, 'activate')).seq })

@@ -63,8 +63,8 @@ test('what something between refuses', async (t) => {
   )
 
   /**
-   * Shares a record. `refuse` gets the number of tries so far. It returns the proxy's status; null: the request
-   * passes.
+   * Shares a record. The proxy calls `refuse` with the number of tries so far. `refuse` returns the status that the
+   * proxy answers, or null if the request passes.
    */
   async function sendFlaky(refuse: (times: number) => number | null) {
     await until(async () => (await getDrain()).behind === 0, PATIENCE_MS)

@@ -18,7 +18,7 @@ const SPKI_OF_ED25519 = Buffer.from('302a300506032b6570032100', 'hex')
 
 type Received = ReturnType<Endpoint['received']>[number]
 
-/** Verifies with node:crypto and the public key that the API shows. */
+/** Verifies the signature with node:crypto and with the public key that the API shows. */
 function verifyAsymmetric({ headers, body }: Received, publicKey: string): void {
   const raw = Buffer.from(publicKey.replace('whpk_', ''), 'base64')
   const key = createPublicKey({ key: Buffer.concat([SPKI_OF_ED25519, raw]), format: 'der', type: 'spki' })
@@ -206,8 +206,8 @@ test('what endpoints are delivered', async (t) => {
 test('an endpoint of a ledger in which everything happens', async (t) => {
   const stage = await buildStage(t)
   await t.test('is delivered bodies that are each a WebhookEvent of the OpenAPI document', async (t) => {
-    // The helper verifies completions itself, so the worker is stopped. After its restart the worker delivers the
-    // events of that time.
+    // The worker is stopped, because letEventsHappen itself verifies completions. After its restart the worker delivers
+    // the events that happened meanwhile.
     await stage.worker.end('SIGTERM')
     const plain = await stage.subscribe(t)
     const full = await stage.subscribe(t, { include: ['documents', 'envelope'] })

@@ -92,7 +92,7 @@ test('endpoints that fail', { concurrency: true }, async (t) => {
        from tallystick.webhooks cross join generate_series(1, ${WEBHOOK_OPEN_MAX}) where webhook_id = $1`,
       )
       isUp = true
-      // At an even number of failures a new delivery comes first.
+      // With an even number of failures, the worker sends a new delivery before the waiting ones.
       await endpoint.sql('update tallystick.webhook_cursors set failures = 6 where webhook_id = $1')
       await hurry(endpoint, 1, async () => (await standing(endpoint)).pending === 0)
       assert.equal(endpoint.received().length, 2)
@@ -224,7 +224,7 @@ test('endpoints that fail', { concurrency: true }, async (t) => {
       })
       await stage.notarize(genericBody({ after: true }))
       await each(async ({ heard, endpoint }) => {
-        // A failed delivery is not skipped.
+        // The failed delivery counts too, even with `from: 'now'`: the worker repeats it after the resume.
         const heardAll = before.get(endpoint)! + heard
         await hurry(endpoint, 2, () => endpoint.received().length >= heardAll)
         await endpoint.rests()
@@ -295,7 +295,7 @@ test('endpoints that fail', { concurrency: true }, async (t) => {
     const pauseMs = Date.parse((await standing(endpoint)).resumeAt) - Date.now()
     assert.ok(pauseMs > 2_000 && pauseMs < 5_600, `left alone for ${pauseMs} ms`)
     await stage.notarize()
-    // Each time the pause ends, twenty old deliveries are due.
+    // Whenever the endpoint's pause ends, the twenty old deliveries are due again.
     await until(async () => {
       await endpoint.sql(
         "update tallystick.webhook_deliveries set due_at = now(), tries = 1 where webhook_id = $1 and state = 'pending'",

@@ -151,7 +151,7 @@ test('what is asked of an endpoint', { concurrency: true }, async (t) => {
       const endpoint = await stage.subscribe(t, RECORDED, fails)
       await stage.notarize()
       await until(async () => (await countOf(endpoint, 'pending')) === 1)
-      // The sender still waits for its retry. Because of the resume it loses its lease.
+      // The sender still waits for its retry. The resume takes the lease from the sender.
       await endpoint.ask('POST', '/resume')
       await sleep(300)
       endpoint.receiver.answer = ok

@@ -49,8 +49,8 @@ test('every member must be there, of its form, and no other', () => {
 })
 
 /**
- * Returns the code for a line without this member. A null member means an absent one, so a batch line without `items`
- * parses; it contradicts its statement.
+ * Returns the expected code for a line without the member `name`. null means the same as absent. A batch line without
+ * `items` can be parsed, but it contradicts its statement.
  */
 function missing(name: string): [ProofErrorCode] {
   return [name === 'items' ? 'batch_contradicts_statement' : 'bundle_syntax']

@@ -12,8 +12,8 @@ const TRACE = 'ab'.repeat(16)
 const TRACEPARENT = `00-${TRACE}-00f067aa0ba902b7-01`
 
 /**
- * Makes a ledger with a record of another type, a record with a trace, a batch of both types, and an accepted gated
- * record.
+ * Makes a ledger with a plain record, a record of the type `order/1` with a trace, a batch of both sorts, and an
+ * accepted gated record.
  */
 function makeLedger() {
   const chain = makeChain()

@@ -66,7 +66,7 @@ describe('a range', () => {
       for (let from = 0; from < size; from++) {
         for (let to = from; to < size; to++) {
           const holds = (seq: number) => from <= seq && seq <= to
-          // An erased document can be explained only if the tree contains the entry of its erasure.
+          // An erasure can be shown only if the tree contains the erasure's entry.
           if ((holds(5) || holds(8)) && size < 14) continue
           const beside = erasures.filter((_, i) => holds([5, 8][i]!))
           const { of, completeness, entries } = verify(rangeOf(chain, { from, to }, { size, beside }))
@@ -152,7 +152,7 @@ describe('a range', () => {
     const at = last.lines.findIndex(({ seq }) => seq === 15)
     const cut = (copy: TestBundle) => copy.lines.splice(at, 1)
     refusesAfter('seq_not_dense', last, cut)
-    // Removes the line and renumbers the following ones. The head's range is also shortened in one case.
+    // Removes a line and renumbers the lines after it.
     const renumbered = (copy: TestBundle) => {
       cut(copy)
       for (const line of copy.lines.slice(at)) line['seq'] = (line['seq'] as number) - 1
@@ -172,7 +172,7 @@ describe('a range', () => {
     })
     refuses('bundle_incomplete', () => verifyTexts(bundleTexts(middle).slice(0, 1)))
     refuses('bundle_incomplete', () => verifyTexts([bundleTexts(middle)[0]!, '{"entries":0}']))
-    // A line is removed, and the count at the end matches.
+    // The next two cases remove a line and change the count in the last line to match.
     const last = rangeOf(chain, { from: 14, to: 16 })
     refusesAfter('bundle_incomplete', last, (copy) => {
       copy.lines.pop()
@@ -247,7 +247,8 @@ describe('a range', () => {
       copy.lines.pop()
       copy.end = { entries: copy.lines.length }
     })
-    // Adds entries that the range does not need: an erasure of another entry, and an entry that is not an erasure.
+    // Returns the bundle of a range with an additional entry, which the range does not need: an erasure of another
+    // entry, or an entry that is not an erasure.
     const more = (line: TestLine) => rangeOf(chain, { from: 9, to: 10 }, { beside: [line] })
     refuses('entry_unrelated', () => verify(more(erasures[0]!)))
     refuses('entry_unrelated', () => verify(more(chain.lines[16]!)))
@@ -368,7 +369,7 @@ describe('entries that an agent signed itself', () => {
     const mixed = verify(rangeOf(chain, { from: 0, to: batch.seq }))
     assert.deepEqual([mixed.entries, mixed.agentSigned], [chain.lines.length, 3])
     for (const line of [early, late, batch]) assert.deepEqual(verify(recordOf(line, keys)).agentSigned, 1)
-    // One of these entries is behind the range. It shows that the key was revoked later.
+    // `keys` also contains the later revocation of the key, which is behind the range.
     verify(rangeOf(chain, { from: early.seq, to: early.seq }, { beside: keys }))
   })
 
@@ -433,7 +434,7 @@ describe('a registered statement', () => {
     refusesAfter('line_contradicts_envelope', pair, ({ lines }) => {
       lines.at(-2)!['leaf'] = policy.leaf
     })
-    // The statement's line must have the same time as the entry behind it.
+    // The entry of a statement must have the same time as its registration, which is the next entry.
     refusesAfter('statement_pair', pair, ({ lines }) => {
       lines.at(-2)!['recordedAt'] = policy.recordedAt
     })
@@ -447,8 +448,8 @@ describe('a registered statement', () => {
     const beside = [policy]
     assert.equal(verify(rangeOf(chain, { from, to }, { beside })).issuersJudged, 1)
     assert.equal(verify(rangeOf(chain, { from: policy.seq, to })).issuersJudged, 1)
-    // The forged statement is refused if the bundle shows the policy. An entry that the range does not need is
-    // refused too.
+    // A forged statement is refused if the bundle shows the registration policy. A bundle with an entry that its range
+    // does not need is refused too.
     const forged = pushStatement(chain, signStatement(makeIssuer(issuer.issuer)))
     const end = register(chain, policy, forged).seq
     assert.equal(verify(rangeOf(chain, { from: forged.seq, to: end })).issuersJudged, 0)
@@ -599,7 +600,7 @@ describe('a run', () => {
     const all = [{ line: root }, { line: child }, { line: batch, items: [0, 1, 2] }, { line: grandchild }]
     const { of, completeness, entries, records } = verify(selectionOf(chain, { run }, all))
     assert.deepEqual([of, completeness, entries, records], [{ run }, 'selection', 4, 6])
-    // Fewer entries are also a valid bundle of the run, because it is only a selection.
+    // A bundle with only some entries of the run is also valid, because a run is a selection.
     assert.equal(verify(selectionOf(chain, { run }, all.slice(0, 2))).records, 2)
   })
 

@@ -10,8 +10,9 @@ import { runs } from '../../helpers/runs.ts'
 import { refuses } from '../refuses.ts'
 
 /**
- * The Python verifier's tests read the same file. `taken`: valid in both forms. `looseOnly`: not deterministic, but
- * only because of the order of labels or invalid UTF-8.
+ * Vectors of CBOR, which the Python verifier's tests read too. `taken`: valid in the deterministic form and in the
+ * loose form. `looseOnly`: valid only in the loose form, because labels are in the wrong order or a text is invalid
+ * UTF-8.
  */
 type Vectors = Readonly<Record<'taken' | 'malformed' | 'departures' | 'looseOnly', readonly string[]>>
 const file = new URL('../../vectors/cbor.json', import.meta.url)

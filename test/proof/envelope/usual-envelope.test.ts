@@ -24,7 +24,7 @@ function envelopeOf(parts: Partial<Parts> = {}): Uint8Array {
   return encodeEnvelope(encodeProtected(header), new Uint8Array(payload).fill(0x7b), SIGNATURE)
 }
 
-/** Returns an envelope with algorithm -19 instead of -8. An agent that signs for itself may use it. */
+/** Returns an envelope with algorithm -19 instead of -8. An agent that signs for itself may use algorithm -19. */
 function envelopeOf19(): Uint8Array {
   const bytes = envelopeOf()
   const at = bytes.indexOf(0x27)

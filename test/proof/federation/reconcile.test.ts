@@ -12,8 +12,8 @@ import { makeGated } from '../../helpers/test-gated.ts'
 import { assertRefused, verifyChain } from '../../helpers/verify-chain.ts'
 
 /**
- * Collects the exchange as a caller does that verifies the whole ledger. `sharedLater`: records that a first pass
- * over the ledger found to be shared.
+ * Verifies the whole ledger and collects its exchange with the peer. With `knowsShared`, the collector knows from the
+ * start which records are shared later, as after a first pass over the ledger.
  */
 function exchangeOf(chain: TestChain, knowsShared = true): LedgerExchange {
   const shared = chain.lines.filter(({ kind }) => kind === 'record-shared')
@@ -23,7 +23,10 @@ function exchangeOf(chain: TestChain, knowsShared = true): LedgerExchange {
   return exchange
 }
 
-/** Asserts that the result is the same in both orders and with both ways of collecting. Returns the counts. */
+/**
+ * Asserts that the result depends neither on the order of the two ledgers nor on the way of collecting. Returns the
+ * counts.
+ */
 function reconciled({ home, guest }: PeeredChains, expected: Partial<ReconcileCounts> = {}): ReconcileCounts {
   const results = [true, false].flatMap((knowsShared) => {
     const [a, b] = [exchangeOf(home, knowsShared), exchangeOf(guest, knowsShared)]
@@ -39,8 +42,8 @@ function reconciled({ home, guest }: PeeredChains, expected: Partial<ReconcileCo
 }
 
 /**
- * Asserts that each chain verifies alone, but that they contradict each other. `at`: the entry that the failure must
- * name.
+ * Asserts that each chain verifies alone, but that the two chains contradict each other. The failure must name the
+ * entry `at`.
  */
 function differs(
   { home, guest }: PeeredChains,
@@ -66,7 +69,7 @@ function shared(peers: PeeredChains, terms: object = {}): Gated {
   return gated
 }
 
-/** Takes a shared record to its last state by two offers. All entries are received. */
+/** Makes a shared record and takes it to its last state by two offers. The guest receives all of its entries. */
 function live(peers: PeeredChains): Gated {
   const gated = shared(peers)
   for (const step of ['record-activated', 'completion-submitted'] as const)
@@ -81,7 +84,10 @@ function peerAgain(before: PeeredChains): PeeredChains {
   return makePeers({ of: { home, guest } })
 }
 
-/** Signs the same entry again a millisecond later, with another leaf. */
+/**
+ * Appends an entry like the entry of `line`, but with a time one millisecond later. So the two entries have different
+ * leaves.
+ */
 function signedAgain(chain: TestChain, line: TestLine): TestLine {
   const { kind, subjects, predicate } = statementOf(line)
   const recordedAt = new Date(Date.parse(line.recordedAt) + 1).toISOString()
@@ -92,7 +98,7 @@ describe('reconciles', () => {
   test('a record that was lived to its end, its offers, and the handshake', () => {
     const peers = makePeers()
     live(peers)
-    // Received are the peer-added of the invited side, two offers and five events.
+    // The received entries are the peer-added of the invited side, two offers and five events.
     reconciled(peers, { records: 1, entries: 1 + 2 + 5, offers: 2 })
   })
 
@@ -107,7 +113,7 @@ describe('reconciles', () => {
     gated.cancel()
     peers.create()
     peers.home.rotateServerKey()
-    // Not received yet are an offer, a cancellation, a creation and a rotation.
+    // Four entries are not received yet: an offer, a cancellation, a creation and a rotation.
     reconciled(peers, { records: 2, entries: 2, offers: 0, inFlight: 4 })
   })
 
@@ -173,7 +179,7 @@ describe('reconciles', () => {
     const created = gated.last()
     gated.cancel()
     first.receive(first.guest, first.change(first.home, 'peer-revoked'))
-    // Received are the peer-added of the invited side, the creation and the revocation.
+    // The received entries are the peer-added of the invited side, the creation and the revocation.
     reconciled(first, { records: 1, entries: 3, dropped: 1 })
     const second = peerAgain(first)
     for (const line of [second.share(gated), created, gated.last()]) second.receive(second.guest, line)
@@ -236,7 +242,8 @@ describe('finds', () => {
     const second = makePeers({ of: { home, guest }, apart: true })
     const at = second.receive(home, second.add(guest, { counterpart: second.add(home).leaf }))
     guest.forget()
-    // While the export ends here, the missing entry may be behind its end.
+    // The guest's export lacks a peer-added entry that the home has received. This is no fault as long as the missing
+    // entry may follow behind the end of the export.
     reconciled(first)
     guest.notarize()
     differs(first, 'peering_missing', at)

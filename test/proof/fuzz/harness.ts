@@ -42,15 +42,16 @@ import { verifyTexts } from '../../helpers/test-bundle.ts'
 import { vectors } from '../vectors.ts'
 
 /*
- * Fuzzes every decoder of external bytes with changed genuine vectors. Each input must be decoded within a time
- * limit. It must either be refused with ProofError, or the result must have the same meaning as the input. Results
- * that cannot be forged must equal the genuine ones. All other results are encoded again and compared with the input.
+ * Fuzzes every decoder of external bytes with changed genuine vectors. Each input must be decoded within a time limit.
+ * The decoder must either refuse the input with ProofError, or return a result with the same meaning as the input. A
+ * result that cannot be forged must equal the genuine result. Any other result is encoded again and compared with the
+ * input.
  */
 
 type Target<T extends string | Uint8Array> = {
   readonly genuine: readonly T[]
   readonly mutate: (genuine: T, random: Random, other: T) => T
-  /** Decodes a changed input or throws ProofError. Fails an assertion if the result differs from the input. */
+  /** Decodes a changed input or throws ProofError. Throws AssertionError if the result differs from the input. */
   readonly take: (input: T, genuine: T) => void
 }
 
@@ -61,10 +62,13 @@ type Report = {
   readonly codes: ReadonlySet<string>
 }
 
-/** Limit of the thread's CPU time for one input. The largest genuine input takes 10 ms. */
+/** Maximum CPU time of the thread in ms for one input. The largest genuine input takes 10 ms. */
 const INPUT_MS_MAX = 500
 
-/** Runs a target; each seed always gives the same inputs. Throws AssertionError with the input. */
+/**
+ * Runs a target. The same seed always gives the same inputs. A failure is an AssertionError whose message contains the
+ * input.
+ */
 export function fuzz(name: string, { seed, runs }: { readonly seed: number; readonly runs: number }): Report {
   const target = TARGETS[name] as Target<string | Uint8Array>
   const random = makeRandom(seed)
@@ -82,7 +86,10 @@ export function fuzz(name: string, { seed, runs }: { readonly seed: number; read
   return { runs, taken, msMax, codes }
 }
 
-/** Runs a target with one input. Returns the code of the refusal, or null. Throws AssertionError. */
+/**
+ * Runs a target with one input. Returns the code of the refusal, or null if the input was accepted. Throws
+ * AssertionError if the target's assertions fail.
+ */
 export function give(
   name: string,
   input: string | Uint8Array,
@@ -135,7 +142,7 @@ const ranges: string[] = bundles
   .filter((text) => text.includes('"complete"'))
   .flatMap((text) => text.split('\n').filter((line) => line.includes('"items"') && !line.includes('"path"')))
 const leafTile = fromHex(receiptVectors.tiles[`0/000.p/${checkpoint.size}`])
-/** These texts have escapes, numbers at the edges, and unordered names. */
+/** Texts with escapes, numbers at the edges of their range, and unordered names. */
 const texts = [...vectors.acceptedJson, ...vectors.refusedJson, ...statements]
 
 const same = (taken: Uint8Array, given: Uint8Array) => assert.equal(toHex(taken), toHex(given))
@@ -148,7 +155,7 @@ const cbor: Target<Uint8Array> = {
   take(input) {
     const value = decodeCbor(input, 'deterministic', 'tag 18')
     const tagged = value instanceof Tag18 ? new Tagged(18, value.value) : value
-    // Only these maps are compared, because cborg sorts keys that are neither integers nor texts differently.
+    // Compares only maps whose keys are all integers or texts. cborg sorts other keys differently.
     if (hasPlainKeys(value)) same(encode(tagged, rfc8949EncodeOptions), input)
   },
 }
@@ -216,7 +223,7 @@ const json: Target<string> = {
   },
 }
 
-/** The signatures of other keys may be added or removed, but the text must be the signed one. */
+/** The input may have more or fewer signatures of other keys, but its text must be the signed text. */
 const signedNote: Target<string> = {
   genuine: [note, note + receiptVectors.noteLine],
   mutate: mutateText,
@@ -287,14 +294,18 @@ const tile: Target<Uint8Array> = {
     const paths = tilePaths({ level: 0, tile: 0, count: checkpoint.size }, checkpoint.size)
     const leaves = splitHashes(leafTile)
     const slices = [{ level: 0, tile: 0, offset: 0, count: leaves.length, hashes: leafTile }]
-    // The length is checked here, because the server requests that many hashes from Postgres.
+    // The length is checked here and not by the verifier, because a server requests exactly this number of hashes from
+    // Postgres.
     if (input.length !== leafTile.length) throw new ProofError('merkle_range', `${input.length} bytes`)
     verifyTile(sha256, { level: 0, hashes: input }, paths, slices, checkpoint.root)
     same(input, leafTile)
   },
 }
 
-/** If the item is removed, the receipt of a batch record is a receipt of the batch's entry. */
+/**
+ * A receipt of a batch record names its item. If a change removes the item, the file is a valid receipt of the batch's
+ * entry.
+ */
 const receiptFile: Target<Uint8Array> = {
   genuine: receiptFiles,
   mutate: mutateEither,
@@ -334,7 +345,7 @@ function pickBySize(size: number): { from: number; root: string } {
   return consistency.find(({ from }) => from === size) ?? consistency[0]!
 }
 
-/** Unsigned members may differ, so they are removed from both sides. */
+/** Unsigned members may differ, so they are removed before the comparison. */
 const entryProof: Target<string> = {
   genuine: proofs,
   mutate: mutateText,
@@ -386,7 +397,7 @@ const exportLine: Target<string> = {
 
 function signedOfLine(text: string): string {
   const { seq: _, chain: __, documents, ...signed } = meaningOf(text) as Record<string, JsonValue>
-  // An erased document is checked by the entry that erases it.
+  // Erased documents are not compared here. The verifier checks them by the entries that erase them.
   const shown = (documents as JsonObject[]).map(({ erasedBy = null, ...rest }) =>
     erasedBy === null ? rest : null,
   )
@@ -405,7 +416,10 @@ const exportEnds: Target<string> = {
   },
 }
 
-/** Everything in a bundle is signed or named by something signed, except other signatures of the note. */
+/**
+ * Everything in a bundle is signed, or named by something signed. Signatures of the note by other keys are the
+ * exception.
+ */
 const bundle: Target<string> = {
   genuine: bundles,
   mutate: mutateText,
@@ -434,7 +448,7 @@ function meaningOfBundle(text: string): string {
     .join('\n')
 }
 
-/** A null member means the same as an absent one. */
+/** A null member means the same as an absent member. */
 function meaningOf(text: string): JsonValue {
   return withoutNulls(parseJsonText(text))
 }

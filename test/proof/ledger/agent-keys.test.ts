@@ -236,12 +236,13 @@ test('an agent whose key is known from elsewhere has signed all that it did, by 
   chain.revokeSigningKey(first)
   mine(chain, second)
   verifyChain(chain, pin(first))
-  // Endorsement works only forward: trust in the second key does not extend to entries of the first.
+  // A key endorses only later keys. A verifier that trusts only the second key therefore refuses entries of the first
+  // key.
   assertRefused('agent_key_refused', () => verifyChain(chain, pin(second)), /nor endorsed/)
   verifyChain(chain, pin(first, second))
   assertRefused('agent_key_refused', () => verifyChain(chain, pin(stranger)))
-  // The operator registers its own key before the genuine one, which it then endorses. With its own key it forges
-  // entries of the agent.
+  // A dishonest operator registers its own key as the agent's first key. With this key the operator endorses the
+  // agent's genuine key, and forges entries of the agent.
   chain.notarize()
   verifyChain(chain)
   assertRefused('agent_signature_missing', () => verifyChain(chain, pin(first)))

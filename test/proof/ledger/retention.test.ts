@@ -4,8 +4,8 @@ import { makeChain, makeId, type TestChain, type TestLine } from '../../helpers/
 import { assertRefused, verifyChain } from '../../helpers/verify-chain.ts'
 
 /*
- * Retention rules, holds and receipts of a ledger. A thief of the ledger's envelope key could write all of them,
- * valid or not.
+ * Tests how the verifier checks retention rules, holds and receipts. A thief of the ledger's envelope key can sign such
+ * entries, valid or not.
  */
 
 type Kind = 'retention-set' | 'hold-set' | 'hold-lifted' | 'subject-erased' | 'export-made'

@@ -8,7 +8,10 @@ import { type Issuer, makeIssuer, signStatement } from '../../helpers/signed-sta
 import { makeChain, makeId, type TestLine } from '../../helpers/test-chain.ts'
 import { assertRefused, verifyChain } from '../../helpers/verify-chain.ts'
 
-/* Registered statements of a ledger. A thief of the ledger's envelope key could write all of them, valid or not. */
+/*
+ * Tests how the verifier checks registered statements. A thief of the ledger's envelope key can sign such entries,
+ * valid or not.
+ */
 
 function setUp(issuer: Issuer = makeIssuer()) {
   const chain = makeChain()
@@ -82,7 +85,7 @@ test('refuses what the newest policy does not take, whoever had it registered', 
     setPolicy(chain, [makeIssuer('https://scan.example')])
     register(chain, policy, pushStatement(chain, signStatement(issuer)))
   })
-  // The registration names an older policy that has the same content as the newest.
+  // The registration names an older policy that has the same content as the newest policy.
   refused('policy_refused', ({ chain, issuer, policy }) => {
     setPolicy(chain, [issuer])
     register(chain, policy, pushStatement(chain, signStatement(issuer)))

@@ -13,8 +13,8 @@ test('finds the oldest entry behind the checkpoints, whatever the order of times
   fc.assert(
     fc.property(times, fc.nat(30), fc.nat(30), (atMs, ownSize, outsideSize) => {
       const tail = new LedgerTail()
-      // Returns the size of the checkpoint once the ledger has reached this size: a checkpoint is compared, and so
-      // counts, from then on.
+      // Returns the size of a checkpoint, or 0 as long as the ledger is shorter. A checkpoint counts only after the
+      // verifier has compared it with the ledger.
       const known = (size: number, seq: number) => (size <= seq + 1 ? size : 0)
       for (const [seq, at] of atMs.entries())
         tail.append({ seq, atMs: at }, { ownSize: known(ownSize, seq), outsideSize: known(outsideSize, seq) })
@@ -66,7 +66,7 @@ test('a ledger whose tail is old is refused, or passes with what is wrong with i
   assertRefused('checkpoint_missing_tail', () => verifyChain(chain), /the newest checkpoint covers 0 entries/)
   assert.equal(verifyChain(chain, { lateTail: 'noticed' }).ownReachesEnd, false)
   assert.equal(verifyChain(chain, { own: [chain.checkpoint()] }).ownReachesEnd, true)
-  // These checkpoints end before a gap of more than a minute.
+  // The checkpoint of three entries ends before a gap of more than a minute.
   assert.equal(verifyChain(chain, { own: [chain.checkpoint(3)] }).ownReachesEnd, false)
   assert.equal(verifyChain(chain, { storedCheckpoints: [chain.checkpoint(3)] }).ownReachesEnd, false)
 })

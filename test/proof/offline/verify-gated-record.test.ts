@@ -40,7 +40,7 @@ function makeRecord(terms: object = {}) {
     ...terms,
   }
   const none = Object.fromEntries(STEPS.map((name) => [name, null]))
-  /** Returns the record as the API shows it. `members`: members of `gated`. */
+  /** Returns the record as the API shows it. `members` are added to the member `gated`. */
   const shown = (version: number, state: string, members: object = {}) => ({
     ...recordOf(chain, created),
     type: 'task/1',
@@ -56,7 +56,7 @@ function makeRecord(terms: object = {}) {
   return { chain, gated, created, shown, step }
 }
 
-/** Takes a record to an overturned verdict. Returns each step with the record as it was shown then. */
+/** Takes a record to an overturned verdict. Returns each step with the record as the API showed it after the step. */
 function takeAllSteps() {
   const { chain, gated, shown, step } = makeRecord({ performer: undefined })
   const { performer } = gated

@@ -153,8 +153,8 @@ test('an entry of another ledger under the same key, or in another ledger’s tr
   const foreign = proofOf(other, other.lines[3]!)
   refuses('ledger_foreign', () => verify({ ...foreign, entry: proof.entry }))
   refuses('checkpoint_foreign', () => verify({ ...proof, checkpoint: foreign.checkpoint }))
-  // A dishonest operator signs with another note key under the ledger's name. A reader that knows the real key
-  // detects this.
+  // A dishonest operator signs under the ledger's name with another note key. A reader that knows the real key detects
+  // the false key.
   const liar = makeChain({ ledger: chain.ledger, signer })
   liar.notarize()
   const lie = proofOf(liar, liar.lines[3]!)

@@ -354,7 +354,7 @@ describe('what is no receipt', () => {
       refuses('receipt_syntax', () => detachReceipt(bytes))
     for (const bytes of [statement(receipts, null), statement(receipts, payload, signature.subarray(1))])
       refuses('cose_structure', () => detachReceipt(bytes))
-    // A statement file has at most 40,960 bytes. That leaves room for the receipt, but not for a longer envelope.
+    // A statement file has at most 40,960 bytes. A receipt fits into it, but a longer envelope does not.
     refuses('envelope_too_large', () =>
       detachReceipt(statement(receipts, new Uint8Array(ENVELOPE_BYTES_MAX))),
     )
@@ -442,8 +442,8 @@ describe('a consistency receipt', () => {
     )
     refuses('proof_contradicts_entry', () => check(receipt(3, SIZE - 1)))
     refuses('signature_invalid', () => check(receipt(3, SIZE, headOf({ root: LEAVES[0]! }))))
-    // An operator who truncates and forks the ledger can sign the new root, but cannot prove it consistent with the
-    // old one.
+    // An operator who truncates and forks the ledger can sign the new root. But the operator cannot prove that the new
+    // root is consistent with the old root.
     const forked = [...LEAVES.slice(0, 2), ...LEAVES.slice(3)]
     const root = merkleRoot(sha256, forked)
     const path = consistencyRanges(3, forked.length).map(({ start, end }) =>

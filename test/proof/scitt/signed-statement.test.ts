@@ -43,7 +43,7 @@ test('empties the unprotected header, and changes nothing else', () => {
 })
 
 test('takes a header in any order, as COSE libraries write it', () => {
-  // {15: {2: 's', 1: 'i'}, 4: h'abcd', 3: 'text', 1: -8}
+  // The header is {15: {2: 's', 1: 'i'}, 4: h'abcd', 3: 'text', 1: -8} in CBOR diagnostic notation.
   const header = new Uint8Array(
     Buffer.from('a40fa2026173016169' + '0442abcd' + '036474657874' + '0127', 'hex'),
   )
@@ -251,7 +251,7 @@ test('refuses CBOR that is long, deep, doubled, indefinite, longer than necessar
 })
 
 test('refuses text that is no UTF-8, and numbers that only look like labels', () => {
-  // {1: -8, 4: h'6b', 3: 't', 15: {1: '…', 2: 's'}}
+  // The header is {1: -8, 4: h'6b', 3: 't', 15: {1: '…', 2: 's'}} in CBOR diagnostic notation.
   const withIssuer = (hex: string) => {
     const header = new Uint8Array(Buffer.from(`a40127${'04416b'}${'036174'}0fa201${hex}026173`, 'hex'))
     return encodeSign1([header, new Map(), new Uint8Array(), new Uint8Array(64)])
@@ -260,7 +260,7 @@ test('refuses text that is no UTF-8, and numbers that only look like labels', ()
   for (const hex of ['61ff', '63eda080', '62c080', '66eda080edb080', '6100', '63efbfbd', '60'])
     assert.throws(() => parse(withIssuer(hex)), ProofError, hex)
   refuses('cbor_malformed', () => parse(signStatement(issuer, { header: new Map([['x', 0.5]]) })))
-  const float = new Uint8Array(Buffer.from('a1f93c0027', 'hex')) // {1.0: -8}
+  const float = new Uint8Array(Buffer.from('a1f93c0027', 'hex')) // The header is {1.0: -8} in CBOR diagnostic notation.
   refuses('cbor_malformed', () =>
     parse(encodeSign1([float, new Map(), new Uint8Array(), new Uint8Array(64)])),
   )
@@ -286,11 +286,12 @@ test('refuses a statement in the form of an entry’s envelope, by whom it may b
     ],
   ])
   refuses('statement_is_entry', () => parse(signStatement(issuer, { header: typed })))
-  // A header with receipts is refused too, because the unprotected header is emptied before the comparison.
+  // Receipts in the unprotected header change nothing. The parser empties that header before it compares the statement
+  // with an entry.
   refuses('statement_is_entry', () =>
     parse(signStatement(issuer, { header: typed, unprotected: new Map([[394, []]]) })),
   )
-  // A header with its members in another order is refused too, because a reader would accept both orders.
+  // A header with the same members in another order is refused too, because a reader may accept any order.
   const order = (map: ReadonlyMap<unknown, unknown>) => new Map([...map].reverse())
   const moved = order(
     new Map<unknown, unknown>([[1, -8], ...typed, [15, order(typed.get(15) as typeof typed)]]),
@@ -323,7 +324,7 @@ test('registers what the policy names, and nothing of another issuer, key, algor
   refuses('policy_refused', () => check(GOOD, { contentTypes: ['text/plain'] }))
   refuses('policy_refused', () => check(signStatement(makeIssuer('https://other.example'))))
   refuses('key_unknown', () => check(signStatement(makeIssuer(issuer.issuer, 'EdDSA', 'k2'))))
-  // The keys differ from the issuer's, but have the issuer's name and kid.
+  // Other keys sign the following statements, under the issuer's name and kid.
   refuses('algorithm_mismatch', () => check(signStatement(makeIssuer(issuer.issuer, 'ES256'))))
   refuses('signature_invalid', () => check(signStatement(makeIssuer(issuer.issuer))))
 })

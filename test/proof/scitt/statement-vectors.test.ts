@@ -24,8 +24,8 @@ import { verifyChain } from '../../helpers/verify-chain.ts'
 /* Tests that the server refuses to register each statement that a verifier of the ledger refuses. */
 
 /**
- * The Python verifier's tests read the same file. `code`: the refusal of `sent` under the policy; null: `sent` is
- * registered. `inLedger`: the code for a ledger line with those bytes, if it differs.
+ * A vector, which the Python verifier's tests read too. `code` is the code with which the policy refuses `sent`; null
+ * if `sent` is registered. `inLedger` is the code for a ledger's line with the same bytes, if it differs from `code`.
  */
 type Vector = {
   readonly about?: string
@@ -97,7 +97,7 @@ test('a ledger of all that are admitted verifies', () => {
   for (const { code, sent } of [...statements, ...changed]) {
     if (code !== null) continue
     const { bytes } = admit(fromHex(sent), policy)
-    // A ledger registers a statement once.
+    // A ledger registers each statement only once.
     if (admitted.has(toHex(bytes))) continue
     admitted.add(toHex(bytes))
     register(chain, set, pushStatement(chain, bytes))

@@ -14,8 +14,8 @@ const KINDS = Object.keys(ENTRY_KINDS) as EntryKind[]
 const ajv = new Ajv2020({ strict: true, strictRequired: true, allErrors: false })
 
 /**
- * Members with rules that only the descriptions express, because JSON Schema cannot: existing days, the order of
- * scopes, the bytes of keys.
+ * Matches members with rules that JSON Schema cannot express, so that only their descriptions state them. Examples: the
+ * day of a date exists, the order of scopes, the bytes of keys.
  */
 const SAID_IN_WORDS =
   /^(recordedAt|occurredAt|deadline|validUntil|expiresAt|scopes|newKey|definition|signal)$/

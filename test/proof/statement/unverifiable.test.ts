@@ -95,7 +95,8 @@ test('what is about to be signed is refused where parseStatement refuses it, and
   fc.assert(
     fc.property(changes, ({ kind, place, value, added }) => {
       const one = said(kind)
-      // The types require a name and a digest for each subject, so these are never removed.
+      // A subject is never replaced as a whole, because the TypeScript types require a name and a digest for each
+      // subject.
       const places = placesOf(one).filter(([of, , member]) => of === 'predicate' || member !== undefined)
       const path = added === null ? places[place % places.length]! : ['predicate', added]
       if (path.length === 1) return
@@ -109,7 +110,8 @@ test('what is about to be signed is refused where parseStatement refuses it, and
       const refused = codeOf(() =>
         refuseUnverifiable(new TextDecoder().decode(bytes), kind, subjects, predicate),
       )
-      // Digests are written without escapes. An invalid digest may therefore also make the JSON invalid.
+      // Digests are written into the JSON without escapes. So an invalid digest may also make the JSON invalid, and
+      // then the two codes differ.
       if (path.at(-1) === 'sha256' && parsed !== null) assert.notEqual(refused, null)
       else assert.equal(refused, parsed)
     }),

@@ -168,9 +168,9 @@ test('requests come back as they were written', () => {
 })
 
 /*
- * Property of the witness's state machine, for any requests of a dishonest log in any order. The witness cosigns one
- * root for each size, and never a smaller tree after a larger one. It cosigns only trees that extend all earlier
- * ones.
+ * Property of the witness's state machine, for any requests of a dishonest log in any order. The witness cosigns only
+ * one root for each size, and never a smaller tree after a larger tree. It cosigns only trees that extend all trees
+ * that it cosigned before.
  */
 test('never cosigns two roots of a size, nor back, whatever a log with two histories asks', () => {
   const FORK = 4
@@ -201,7 +201,8 @@ test('never cosigns two roots of a size, nor back, whatever a log with two histo
         if (!before) continue
         assert.ok(size >= before.size)
         if (size === before.size) assert.deepEqual(root, before.root)
-        // The histories differ beyond the fork. So after one tree beyond it, all later trees are of the same history.
+        // The histories differ beyond the fork. So after one tree beyond the fork, all later trees belong to the same
+        // history.
         if (before.size > FORK) assert.equal(isForked, before.isForked)
         if (size > before.size) cosignedLarger++
       }

@@ -39,7 +39,7 @@ test('a note without characters that C2SP bars is taken, whatever else it holds'
 })
 
 test('a hostile note takes no more than time in proportion to its length', () => {
-  // For each shape, parsing with a backtracking regular expression or with split would take minutes instead of
+  // With a backtracking regular expression or with `split`, parsing any of these shapes would take minutes instead of
   // milliseconds.
   const shapes = ['\n', '\n\n', '— ', '— a ', ' ', '=', 'A', '+', '\u00a0', '\n— a AAAAAAA=']
   for (const shape of shapes) {

@@ -104,7 +104,7 @@ test('a log has the tiles whose hashes are roots of full subtrees of it', () => 
     }),
     { numRuns: runs(2_000) },
   )
-  // The example of the specification.
+  // These addresses are the example of C2SP tlog-tiles.
   const widths = [0, 1, 2, 3].map((level) => {
     const covered = (tile: number, width: number) => isCovered({ level, tile, width }, 70_000)
     let tile = 0

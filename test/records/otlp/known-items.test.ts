@@ -155,8 +155,8 @@ test('what takes too many looks is answered later, and goes on where it was', as
   const sent = new Map([['aa', ['x.']]])
   await assert.rejects(items.find(sender, sent), { code: 'overloaded', retryable: true })
   assert.equal((await items.find(sender, sent)).size, 1_000_000)
-  // If this did not hold, an entry could have more positions than one lookup takes, and every lookup would stop at
-  // that entry.
+  // If BATCH_KEYS_MAX were larger, an entry could have more positions than one lookup reads. Then every lookup would
+  // stop at that entry.
   assert.ok(CHUNKS_OF_KEYS_MAX >= BATCH_KEYS_MAX)
   assert.deepEqual(
     since,

@@ -48,7 +48,7 @@ test('every name of the conventions for models and agents is known as metadata o
 /** Last words of names that may be content or identify a person. */
 const TELLING =
   /(?:^|[._])(?:text|message|messages|body|input|output|query|statement|arguments|args|result|response|request|prompt|completion|content|stacktrace|header|user|email|password|token|secret|cookie|sql|command|answer|question|value|values|data|metadata|description|explanation)$/i
-/** Names that end with such a word, but whose values are metadata. */
+/** Names that end with a word of TELLING although their values are metadata. */
 const TOLD = [
   'audit.integrity.value',
   'gen_ai.evaluation.score.value',

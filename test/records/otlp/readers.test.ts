@@ -38,7 +38,7 @@ const { value } = fc.letrec<{ value: Value }>((tie) => ({
     fc.constant(null),
     fc.array(tie('value'), { maxLength: 3 }).map((list) => ({ list })),
     fc.array(fc.tuple(bytes, tie('value')), { maxLength: 3 }).map((map) => ({ map })),
-    // Depths around the limit.
+    // Depths just below and just above the limit.
     fc.integer({ min: 14, max: 19 }).map((depth) => {
       let deep: Value = null
       for (let i = 0; i < depth; i++)

@@ -1,4 +1,4 @@
-/* Fake worker for tests of the parent process. As its metrics it returns the settings that it received. */
+/* Fake worker for tests of the parent process. It returns the settings that it received in place of metrics. */
 
 let settings: unknown = null
 

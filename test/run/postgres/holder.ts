@@ -7,7 +7,7 @@ import pg from 'pg'
 import { runSync } from '../../../src/run/postgres/run-as.ts'
 import { endsWithTests } from '../../helpers/children.ts'
 
-/** An unprivileged user for tests that run as root; null: that user cannot run this project's files. */
+/** An unprivileged user for tests that run as root; null if that user cannot run this project's files. */
 export const plainUser = findPlainUser()
 
 function findPlainUser(): number | null {

@@ -82,7 +82,7 @@ test("a plain user in somebody else's project keeps the data below /var/tmp", { 
   assert.match(chosen.output, /^\/var\/tmp\/tallystick-[0-9a-f]{12}$/)
   t.after(() => rmSync(chosen.output, { recursive: true }))
   assert.deepEqual([statSync(chosen.output).uid, statSync(chosen.output).mode & 0o777], [plain.uid, 0o700])
-  // If another user made that folder first, that user could replace its content.
+  // Gives the folder to another user. If another user made this folder first, that user could replace its content.
   chownSync(chosen.output, plain.uid + 1, plain.uid + 1)
   assert.match(
     runSync(process.execPath, ['--input-type=module', '-e', code], runAs).output,
@@ -139,7 +139,7 @@ test('root: binaries that the server cannot reach are copied once, for everybody
   skip: !root,
 }, async (t) => {
   const native = copyOfBinaries(closedDir())
-  // npm sets these modes when it unpacks under umask 077.
+  // Sets the modes that npm sets when it unpacks under umask 077: no rights for other users.
   execFileSync('chmod', ['-R', 'go-rwx', native])
   const dataDir = temporaryDir()
   const notices: string[] = []
@@ -186,7 +186,7 @@ function closedDir(): string {
   return join(closed, 'project')
 }
 
-/** Copies the binaries as npm unpacks them without install scripts, which is without symbolic links. */
+/** Copies the binaries as npm unpacks them without install scripts. The copy has no symbolic links. */
 function copyOfBinaries(dir: string): string {
   const source = dirname(getEmbeddedBinaries())
   cpSync(dirname(source), dir, { recursive: true, verbatimSymlinks: true })

@@ -7,8 +7,8 @@ import { ROOT } from '../../../tools/bundle.ts'
 const run = promisify(execFile)
 
 /**
- * Copies this folder's tracked files in their current state, without build results. Installed packages are linked to
- * this folder's; `@tallystick/sdk` is linked to the copy.
+ * Copies this folder's tracked files in their current state, without build results. The copy links to the packages that
+ * are installed here, except that `@tallystick/sdk` links to the copy's own SDK.
  */
 export async function makeCleanClone(folder: string): Promise<void> {
   mkdirSync(folder)

@@ -24,8 +24,8 @@ export function readGuide(): { readonly installs: readonly string[]; readonly pr
 }
 
 /**
- * Throws unless the guide has an install line for each adapter. The line must name the SDK and each peer dependency
- * in its supported major version.
+ * Throws if an adapter has no install line in the guide. Also throws if the line lacks the SDK or a peer dependency in
+ * its supported major version.
  */
 export function checkInstalls(installs: readonly string[]): void {
   for (const name of ADAPTERS) {
@@ -63,8 +63,8 @@ function linksTo(folder: string, names = readdirSync(folder)): Record<string, st
 }
 
 /**
- * Runs each program in the folder. Each must print its records, and the last one also its status. The ledger must
- * contain the records and verify.
+ * Runs each program in the folder. Each program must print its records, and the last program also its status. The
+ * ledger must contain the records and verify.
  */
 export async function pastePrograms(
   folder: string,

@@ -1,8 +1,8 @@
 /*
  * npm run drill -- adapters
  *
- * Installs the libraries of the adapters, packs the adapters in a clean clone, runs the guide's blocks in a new
- * project, checks the adapters' types, and runs their tests. Only this drill needs the libraries, which are 190 MB.
+ * Installs the libraries of the adapters, and packs the adapters in a clean clone. Runs the guide's blocks in a new
+ * project. Checks the adapters' types, and runs their tests. Only this drill needs the libraries, which are 190 MB.
  */
 import { execFile } from 'node:child_process'
 import { globSync } from 'node:fs'

@@ -16,8 +16,8 @@ import { BUCKET, S3_ACCESS, S3_REGION, type S3Gateway, startS3Gateway } from '..
 import { temporaryFiles } from '../../helpers/temporary-files.ts'
 
 /*
- * Tests an archive in a bucket with Object Lock on a third-party server. A proxy in front of it simulates faulty
- * servers.
+ * Tests an archive in a bucket with Object Lock on a third-party server. A proxy in front of that server simulates
+ * faults.
  */
 
 const tool = findGoTool('versitygw')

@@ -33,7 +33,7 @@ test("a thief of all of the server's keys cannot speak for an agent that signs f
   const outcomes = async (...entries: EntryRow[]) =>
     (await appendAsApi(app, entries)).map(({ outcome }) => outcome)
 
-  // The thief uses append_entries with the master key. The database refuses.
+  // The thief calls append_entries with the master key. The database refuses the entry.
   assert.deepEqual(await outcomes(await signRecord(app)), ['refused_signature'])
   const other = makeAgentKey()
   await assert.rejects(outcomes(await registration(app, other)), {
@@ -45,8 +45,8 @@ test("a thief of all of the server's keys cannot speak for an agent that signs f
   assert.deepEqual(await openFaults(audit), [])
   assert.equal(await verdict(app), 'OK')
 
-  // The thief is the database's owner, and deletes the rows because of which the database refused. The worker stops,
-  // and verification fails.
+  // As the database's owner, the thief deletes the rows that tell the database which agents sign for themselves. The
+  // database then accepts the unsigned entry. The worker stops, and verification fails.
   const [row] = await app.sql<{ row: string }>(
     'select to_jsonb(k)::text as row from tallystick.agent_signing_keys k',
   )
@@ -84,7 +84,8 @@ test('a key that the thief registers, with whatever signatures it can make, is r
     audit,
     `insert into tallystick.agent_signing_keys select * from tallystick.aside; drop table tallystick.aside`,
   )
-  // The server trusts the row. So the thief's next entry is in the chain, behind the entry that proves the theft.
+  // The server trusts the thief's key, because the database now has a row for it. So an entry that the thief signs with
+  // this key is accepted. The registration of the key is an earlier entry, which proves the theft.
   expectStatus(201, await app.send('POST', '/v1/records', { body: signedRecord(other, signingOf(app)) }))
   assert.match(await verdict(app), /^seq=\d+ agent_key_refused: no current key of/)
   await followAll(audit)

@@ -4,9 +4,9 @@ import { Mallory, meetMallory } from '../federation/mallory.ts'
 import { verifyOwnExport } from '../federation/unchanged.ts'
 
 /*
- * A record is shared with two peers, so both know its id. In the attack, one peer sent the other a record of its own
- * with that id. That stopped the other's agents (409 `record_ambiguous`). Here Mallory is the home of the record, and
- * the thief is the peer that claims the id.
+ * The home of a record shares the record with two peers, so both peers know the record's id. One of them, the thief,
+ * sends the other peer, the victim, a record of its own with the same id. Before the fix, this stopped the victim's
+ * agents (409 `record_ambiguous`).
  */
 
 test('who claims a record’s id stops nobody’s agents', { timeout: 60_000 }, async (t) => {

@@ -13,16 +13,16 @@ import { openSocket, requestText } from '../../helpers/raw-http.ts'
 import { sharedApp } from '../../helpers/shared-app.ts'
 
 /*
- * Anybody can write a key that names a ledger. Because of floods of such keys, three quarters of the named ledger's
- * requests were refused. Floods with ever new names did that to all ledgers, and floods with the operator's prefix to
- * the operator.
+ * Anybody can write an API key that names a ledger. Before the fix, a flood of false keys that named one ledger made
+ * the server refuse three quarters of that ledger's requests. A flood of keys that each named another ledger did this
+ * to all ledgers. A flood of keys with the operator's prefix did it to the operator.
  */
 
 const CONNECTIONS = 40
 const REQUESTS = 12
 /**
- * There are few slots, so that a request without a valid key that counts for a ledger causes refusals at once. There
- * are no bursts, because how much of a burst is used depends on the machine.
+ * Limits with few slots and no bursts. With few slots, refusals begin at once if requests without a valid key count for
+ * a ledger. Bursts are off, because the machine's speed decides how much of a burst is used.
  */
 const FEW = {
   underWayMax: 4,
@@ -90,7 +90,7 @@ async function listen(t: TestContext, { deps }: TestApp) {
   return { port: (server.server.address() as AddressInfo).port, admission }
 }
 
-/** Opens connections, each of which sends again whenever it is answered, until the test ends. */
+/** Opens connections. Each connection sends the next request as soon as it is answered, until the test ends. */
 function startFlood(t: TestContext, port: number, makeKey: () => string | null) {
   let answers = 0
   const send = (socket: Socket) => {
@@ -101,7 +101,7 @@ function startFlood(t: TestContext, port: number, makeKey: () => string | null) 
   const sockets = Array.from({ length: CONNECTIONS }, () => {
     const socket = openSocket(t, port).resume()
     socket.on('connect', () => send(socket))
-    // Each answer ends with the closing brace of its problem document.
+    // Each answer is a problem document, so it ends with a closing brace.
     socket.on('data', (bytes) => {
       if (bytes.at(-1) !== '}'.charCodeAt(0)) return
       answers++

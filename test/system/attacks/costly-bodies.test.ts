@@ -137,7 +137,8 @@ test('a key is charged for the bytes of a body, whatever becomes of it', async (
   const send = () => app.app.inject({ method: 'POST', url: '/v1/records/batch', headers, payload: text })
   assertProblem(await send(), 400, 'json_too_costly')
   assertProblem(await send(), 400, 'json_too_costly')
-  // Each body counts as 63 further requests. Together they use up the burst of 100 and leave a debt.
+  // Each body counts as 63 further requests. Two bodies use more than the burst of 100, so the next request must wait
+  // for more than 20 s.
   const refused = await send()
   assertProblem(refused, 429, 'rate_limited')
   assert.ok(Number(refused.headers['retry-after']) > 20)

@@ -10,12 +10,12 @@ import { proofOf, receiptFileOf, recordOf, verifierKeyOf } from '../../helpers/t
 import { askWitness, startWitness } from '../../helpers/witness.ts'
 
 /*
- * An operator has everything of the server: envelope key, note key, master key and database. The operator makes
- * another history of a ledger, signs all of it again, and shows it.
+ * An operator has everything of the server: envelope key, note key, master key and database. The operator makes another
+ * history of a ledger, signs all entries again, and shows this false history.
  *
- * Each test first shows that the false history verifies for a reader who knows only the keys. Then it shows who
- * detects the false history, and by which command. The same command must accept the honest history.
- * docs/start/trust-model.md has the table.
+ * Each test first shows that the false history verifies for a reader who knows only the keys. Then it shows who detects
+ * the false history, and by which command. The same command must accept the honest history. docs/start/trust-model.md
+ * has the table.
  */
 
 const SIZE = 12
@@ -31,8 +31,8 @@ function makeHonest(): TestChain {
 }
 
 /**
- * Makes the ledger again with the same keys but other entries. `write` gets each honest entry, and appends it or
- * something else.
+ * Makes the ledger again with the same keys but other entries. `write` is called with each honest entry. It appends the
+ * honest entry or another one.
  */
 function forge(honest: TestChain, write: (line: TestLine, forged: TestChain) => unknown): TestChain {
   const { ledger, firstSigner: signer, noteSigner } = honest
@@ -88,7 +88,7 @@ async function witnessed(t: TestContext, honest: TestChain, size: number) {
   const witnesses = await Promise.all(names.map((name) => startWitness(t, name, [verifierKeyOf(honest)])))
   const cosigned = await Promise.all(witnesses.map((witness) => askWitness(witness, honest, 0, size)))
   return {
-    /** The checkpoint with the cosignatures of the witnesses that have seen it. */
+    /** The checkpoint with the cosignatures of the witnesses that have seen the checkpoint. */
     note: honest.checkpoint(size) + cosigned.map(({ text }) => text).join(''),
     options: [
       '--strict',
@@ -122,7 +122,7 @@ test('two histories of one size: a witness, and a reader with the checkpoint of 
   assert.match(await ask(honest, witnesses.note), / witnessed=12 of 12\n$/)
   assert.deepEqual(await witnesses.ask(forged, SIZE, SIZE), [422, 422, 422])
   assert.match(await ask(forged, forged.checkpoint()), refused('witnesses_too_few'))
-  // The honest cosignatures do not fit, because they sign another text.
+  // The honest cosignatures do not fit the false checkpoint, because they sign another text.
   const moved = forged.checkpoint() + witnesses.note.slice(honest.checkpoint().length)
   assert.match(await ask(forged, moved), refused('signature_invalid', 0))
 
@@ -144,8 +144,8 @@ test('a dropped record: the holder of its receipt or of any later one, and a wit
 
   assert.match(await verify(honest, '--receipt', receipt), / checkpoint=given covered=9 own=12 of 12\n$/)
   assert.match(await verify(forged, '--receipt', receipt), refused('receipt_mismatch', TARGET))
-  // The receipt is of a record before the dropped one. The record has the right position, but the tree of its receipt
-  // does not match.
+  // This receipt belongs to the record before the dropped record. The forged ledger has this record at the same
+  // position, but the forged tree does not match the receipt's tree.
   const earlier = write(receiptFileOf(honest, honest.lines[TARGET - 1]!, { size: KEPT }))
   assert.match(await verify(honest, '--receipt', earlier), HONEST)
   assert.match(await verify(forged, '--receipt', earlier), refused('receipt_mismatch', KEPT - 1))
@@ -183,11 +183,12 @@ test('a rewritten payload: who has an earlier checkpoint, export or bundle, and 
   assert.match(await verify(forged, '--receipt', receipt), refused('receipt_mismatch', TARGET))
   assert.match(await verify(honest, '--receipt', receipt), HONEST)
 
-  // A reader can detect this without the ledger: the record that the server shows now does not match the receipt.
+  // A reader can detect the forgery without the ledger: the record that the server shows now does not match the
+  // receipt.
   const ofReceipt = ['verify', 'receipt', receipt, '--note-key', noteKey, '--record']
   assert.match(await run(...ofReceipt, rewritten), /^1 RECEIPT_FAILED code=record_contradicts_proof /)
   assert.match(await run(...ofReceipt, write(target)), /^0 RECEIPT_OK .* record=same/)
-  // A proof or bundle of the false history cannot be connected to the old checkpoint either.
+  // A proof or bundle of the false history cannot be connected to the honest checkpoint.
   const since = ['--checkpoint', write(honest.checkpoint())]
   assert.match(await run('verify', '--proof', proof, ...since), /^1 PROOF_FAILED code=checkpoint_mismatch /)
   const range = { from: TARGET, to: TARGET }
@@ -234,7 +235,7 @@ test('a cut tail: who has a checkpoint or receipt beyond it, a watcher, and a wi
   const witnesses = await witnessed(t, honest, KEPT)
   assert.deepEqual(await witnesses.ask(forged, 0, TARGET), [409, 409, 409])
   assert.match(await verify(forged, ...witnesses.options), refused('witnesses_too_few'))
-  // The refusal leaves the witnesses unchanged, so they still cosign the honest tree.
+  // The false checkpoint, which the witnesses refused, leaves them unchanged. So they still cosign the honest tree.
   assert.deepEqual(await witnesses.ask(honest, KEPT, SIZE), [200, 200, 200])
 })
 
@@ -260,8 +261,8 @@ test('a forged agent: its own key; and of a ledger rewritten from before that, w
     assert.match(await verify(forged), refused(code, SIZE))
   }
 
-  // In a history rewritten from before the registration, no entry is signed by the agent. Which key is its first
-  // depends only on the operator's word.
+  // The history is rewritten from before the registration of the agent's key. So the real agent has signed no entry.
+  // Only the operator's word says which key is the agent's first key.
   const rewritten = forge(honest, (line, forged) => {
     if (line.kind === 'agent-key-registered')
       forged.registerSigningKey(other, { required: true, ...ofAgent(honest) })
@@ -306,7 +307,7 @@ test('a forged agent: its own key; and of a ledger rewritten from before that, w
   assert.match(await held(honest), /^0 RECEIPT_OK .* keys=given/)
 })
 
-/** Returns the members of a statement whose actor is the honest ledger's agent, by its API key. */
+/** Returns the members of a statement that was made by the honest ledger's agent with the agent's API key. */
 function actingAs({ agent, key }: TestChain) {
   return { actor: agent, key }
 }

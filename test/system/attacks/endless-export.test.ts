@@ -11,7 +11,10 @@ import { makeChain } from '../../helpers/test-chain.ts'
 /* A hostile server answers `verify --server` with an endless export, which would fill the disk of TMPDIR. */
 
 const MIB = 1024 * 1024
-/** Pipes and sockets buffer more than the command has read. On a busy machine they buffer at most this much. */
+/**
+ * Maximum number of bytes that the server sends. Pipes and sockets buffer more than the command has read. On a busy
+ * machine they buffer at most this much.
+ */
 const SENT_BYTES_MAX = 16 * MIB
 
 test('an export without end is given up at a bound, and what was kept of it is removed', async (t) => {

@@ -36,7 +36,7 @@ test('of the two envelopes that an ES256 signature makes, one verifies', async (
   const [one, other] = envelopes.map((envelope) => toHex(leafHash(sha256, envelope)))
   assert.notEqual(one, other)
   for (const [name, engine] of Object.entries(ENGINES)) {
-    if (name === 'the SDK alone') continue // The SDK alone refuses such keys, and names them.
+    if (name === 'the SDK alone') continue // The SDK alone refuses ES256 keys, with an error that names ES256.
     const good = await Promise.all(
       envelopes.map((envelope) => isGood(engine, key, message, parseEnvelope(envelope).signature)),
     )

@@ -73,7 +73,7 @@ test('a key that has been stolen is revoked with all that came of it, and nothin
   const honest = await makeKey(app, app.ledger.key.key)
   const children = [await makeKey(app, stolen.key), await makeKey(app, stolen.key)]
   const grandchild = await makeKey(app, children[0].key)
-  // The key that made the grandchild is revoked first, so only the chain shows the descent.
+  // Revokes the child key first. Then only the chain shows that the grandchild descends from the stolen key.
   expectStatus(200, await app.send('POST', `/v1/keys/${children[0].id}/revoke`, { body: {} }))
   const revoke = (body: object) => app.send('POST', `/v1/keys/${stolen.id}/revoke`, { body })
   const alone = expectStatus(200, await revoke({})).json()

@@ -28,9 +28,9 @@ import {
 } from '../../helpers/test-ledger.ts'
 
 /*
- * Findings H1, M1, M3 and M6: a thief has a database login but not the master key. The thief reads every table, and
- * so knows every id, kid and leaf. The thief can call each function and write each table that the login may. No
- * attempt may leave a row behind.
+ * Findings H1, M1, M3 and M6: a thief has a database login but not the master key. The thief reads every table, and so
+ * knows every id, kid and leaf. The thief can call each function and write each table for which the login has the
+ * right. No attempt may leave a row behind.
  */
 
 const UNPROVEN = '28000'
@@ -243,8 +243,8 @@ for (const login of LOGINS) {
 }
 
 /**
- * Functions that write even if their arguments match no row, so they must be refused. The other functions find
- * nothing to change.
+ * Functions that write even if their arguments match no row. Every call of such a function must be refused. All other
+ * functions change nothing without a matching row.
  */
 const MUST_REFUSE: Record<(typeof LOGINS)[number], string[]> = {
   api: [
@@ -353,7 +353,7 @@ test('the proof of a session is seen by no other session of its login', async (t
 
 test('where a login may make functions, none of them stands in for one that a proven session calls', async (t) => {
   const { database, ledger, thief, rows } = await rob(t, 'api')
-  // A database that was upgraded from Postgres 14 has this grant.
+  // Makes a grant that a database has if it was upgraded from Postgres 14.
   const owner = await connect(t, database.superuserUrl)
   await owner.query('grant create on schema public to public')
   const limit = `tallystick.set_ledger_rate_limit('${ledger.id}', 1, 1)`

@@ -14,14 +14,15 @@ import { until } from '../../helpers/wait.ts'
 import { buildStage, type Stage } from '../../helpers/webhook-stage.ts'
 
 /*
- * Finding H1 in SECURITY.md, second half: an unsigned entry named the agent, its key or a peer. The server trusted
- * the entry, and what it signed for the thief was paid. Here the database's owner makes the entry, because the owner
- * can write whatever a stolen login could ever write.
+ * Finding H1 in SECURITY.md, second half: the server trusted an unsigned entry that named an agent, an agent's key or a
+ * peer. So the server signed entries for the thief, and the thief was paid. In this test the owner of the database
+ * makes the unsigned entry, because the owner can write everything that a stolen login can write.
  */
 
 test('nobody is paid on the word of an agent and a key that no signed entry named', async (t) => {
   const stage = await buildStage(t)
-  // The attack is a subtest, so that its endpoint and tail end before the stage.
+  // The attack is a subtest. So its webhook endpoint and its event tail are closed before the deployment of the whole
+  // test is closed.
   await t.test('by webhook, page or tail, until it is mended', (sub) => attack(sub, stage))
 })
 
@@ -53,7 +54,7 @@ async function attack(t: TestContext, stage: Stage): Promise<void> {
   await honest.isPaid()
   assert.deepEqual(await statesOf(stage, [first, second]), ['SUBMITTED', 'SUBMITTED'])
   assert.deepEqual(await told(), { webhook: [], page: [], tail: [] })
-  // Only events that move no money are sent: those before the settlement.
+  // The last event that is sent is `verdict.rendered`. It comes before the settlement and moves no money.
   await endpoint.hears(1, 'verdict.rendered')
   await until(() => tail.events.at(-1)?.event.type === 'verdict.rendered')
   const { data, more, nextCursor } = await eventPage(stage, { limit: 200 })
@@ -81,7 +82,7 @@ async function attack(t: TestContext, stage: Stage): Promise<void> {
 }
 
 /**
- * Makes a second ledger without faults. Once its next order is judged, the worker has also had time for the other
+ * Makes a second ledger without faults. Once its next order is judged, the worker has also had time for all other
  * ledgers.
  */
 async function makeHonest(stage: Stage) {

@@ -11,9 +11,9 @@ import { connect } from '../../helpers/connect.ts'
 import { buildGatedApp } from '../../helpers/gated-app.ts'
 
 /*
- * Finding M3 (c) in SECURITY.md: an attacker has only the worker's database login, and moves the follower's cursor
- * past an unsigned entry. Without a defence no fault is found, and the worker signs entries that depend on the
- * unsigned one.
+ * Finding M3 (c) in SECURITY.md: an attacker has only the worker's database login, and moves the follower's cursor past
+ * an unsigned entry. Without a defence no fault is found, and the worker signs entries that depend on the unsigned
+ * entry.
  */
 
 test('a cursor that was moved past an unsigned entry is not believed, and the entry is found', async (t) => {
@@ -27,7 +27,7 @@ test('a cursor that was moved past an unsigned entry is not believed, and the en
   await move('size')
   await round()
   assert.equal((await app.get(id)).state, 'SUBMITTED')
-  // The cursor is at the head, so the follower alone would have nothing to do.
+  // The cursor is at the end of the chain, so the follower alone would have nothing to do.
   await makeCursorRound(audit.follower)()
   await followAll(audit)
   await round()
@@ -110,8 +110,8 @@ async function setUp(t: Test) {
   const worker = openDeps(t, app)
   const boss = await openBoss(t, worker.pool)
   const deps = { ...worker, boss, wakeVerification() {}, typeWaitMsMax: 30_000 }
-  // The first round runs while no completion waits, because completions that wait at the start of a worker are
-  // verified by jobs.
+  // Runs the first round before any completion waits. A worker verifies completions that already wait at its start by
+  // jobs.
   await makeVerificationRound(deps)()
   await followAll(audit)
   return {

@@ -4,14 +4,15 @@ import { startOrganisations } from '../../helpers/federation.ts'
 import { lookAtVictims, Mallory, offering, toSent } from '../federation/mallory.ts'
 
 /*
- * Requests of peers append one after another. In that queue, an offer's evidence was checked against its schema. A
- * tenant with a costly schema gets a tenth of the time for such checks, so it delayed all other peers.
+ * Requests of peers wait in one queue, because their entries are appended one after another. Before the fix, the server
+ * also checked an offer's evidence against the type's schema while the offer's request was first in the queue. Checks
+ * with a tenant's costly schema get only a tenth of the time. So the tenant's offers delayed all other peers.
  */
 
 const OFFERS = 6
 /**
- * Maximum wait of another peer, as a share of the time that the evidence takes. Before the fix, the other peer waited
- * for all of that time.
+ * Maximum wait of another peer's request, as a share of the time in which the server checks the evidence. Before the
+ * fix, the other peer waited for all of that time.
  */
 const WAIT_SHARE_MAX = 1 / 2
 

@@ -10,8 +10,8 @@ import { until } from '../../helpers/wait.ts'
 import { type Heard, Mallory } from '../federation/mallory.ts'
 
 /*
- * Finding H5: five peers of one tenant answered 200 with 8 MiB. That blocked the worker for fifteen seconds. Here
- * worker and server are in one process.
+ * Finding H5: five peers of one tenant answered 200 with 8 MiB each. These answers blocked the worker for fifteen
+ * seconds. In this test worker and server are in one process.
  */
 
 const PEERS = 5
@@ -32,7 +32,7 @@ test('answers of peers hold the worker up no longer than others, however costly 
     return (await drains()).map((drain) => drain.behind)
   }
 
-  // Sizes of the answers: the former limit of an answer, and the current limit of an answer about one entry.
+  // `long` has the former maximum size of an answer. `short` has the current maximum size of an answer about one entry.
   const long = costlyTexts(8 * 1024 * 1024, '"outcomes":')['nested lists, and a name with an escape']!
   const short = Object.values(costlyTexts(BODY_BYTES_MAX + 6_000, '"outcomes":'))
   for (const [what, bodyOf] of [
@@ -53,7 +53,8 @@ test('answers of peers hold the worker up no longer than others, however costly 
       const { heldMs } = await heldWhile(async () => {
         await victim!.ask('POST', `/v1/records/${record.id}/activate`, { body: {} }).catch(() => {})
         await victim!.ask('POST', '/v1/records', { body: { type: 'task/1', payload: {}, share } })
-        // On a busy machine a delivery may fail meanwhile. It is then repeated after a pause, which is skipped here.
+        // On a busy machine a delivery may fail meanwhile, and its retry would come after a pause. The test skips this
+        // pause.
         while (answered.size < PEERS) {
           await sleep(1_000)
           await victim!.sql('update tallystick.peer_cursors set resume_at = null')

@@ -11,7 +11,7 @@ import { startOrganisations } from '../../helpers/federation.ts'
 import { HELD_MS_MAX, heldWhile } from '../../helpers/held-loop.ts'
 import { Mallory, meetMallory } from '../federation/mallory.ts'
 
-/* Finding H4, for peers: costly bodies that a peer sends, or that strangers send to the same routes. */
+/* Finding H4, for peers. Tests costly bodies that a peer sends, or that strangers send to the same routes. */
 
 test('what a peer sends holds nobody up, however costly it is', async (t) => {
   const mallory = await meetMallory(t)
@@ -33,7 +33,7 @@ test('of somebody who is no peer no more is read than an introduction has', asyn
   const invitation = await mallory.invite()
   const { peer } = parseInvitation(invitation)!
   mallory.peer = peer
-  // Sizes: the former limit, and the largest body that is accepted now.
+  // The sizes are the former maximum size of a body, and the current maximum size.
   for (const [bytes, statuses] of [
     [256 * 1024, [413]],
     [PEER_INTRODUCTION_BYTES_MAX, [400, 422]],

@@ -5,14 +5,17 @@ import { lookAtVictims, type Mallory, meetMallory, offering } from '../federatio
 import { unchanged, verifyOwnExport } from '../federation/unchanged.ts'
 
 /*
- * Finding M4: a peer sent requests with 40 records of 60 KB each. So 15 MB a second were stored permanently, although
- * every rate limit was met. The budget in this test is small, but the attack is the same.
+ * Finding M4: a peer sent requests with 40 records of 60 KB each. So the server stored 15 MB a second permanently,
+ * although the peer respected every rate limit. The budget in this test is smaller than usual.
  */
 
 const RECORDS = 40
 const PAYLOAD = { text: 'x'.repeat(60_000) }
 const BUDGET = { entriesPerDay: 1_000, bytesPerDay: 4_000_000 }
-/** The budget is 4 MB, and a request takes 2.5 MB. The second request starts below the limit and is accepted whole. */
+/**
+ * Number of requests that are accepted. The budget is 4 MB, and a request takes 2.5 MB. The second request starts below
+ * the limit, so it is accepted whole.
+ */
 const REQUESTS_TAKEN = 2
 
 /** Returns the entries of one request. Each entry is for a separate record. */
@@ -66,10 +69,10 @@ test('a peer has so much stored in a day, and no more, whatever it sends', { tim
     }
     assert.equal(taken.length, REQUESTS_TAKEN * RECORDS)
     const { budget } = await victim.ask('GET', peer)
-    // The number includes the entry of the handshake.
+    // `used` also counts the entry of the handshake.
     assert.deepEqual(budget.entries, { used: taken.length + 1, perDay: BUDGET.entriesPerDay })
     assert.equal(budget.bytes.perDay, BUDGET.bytesPerDay)
-    // The budget also counts the few entries that were stored before the limit was set.
+    // `used` also counts the few entries that were stored before the budget was set.
     assert.ok(budget.bytes.used >= (await stored()) - before, JSON.stringify(budget))
     assert.ok(budget.bytes.used < (await stored()) - before + 5_000, JSON.stringify(budget))
   })

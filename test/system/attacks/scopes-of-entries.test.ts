@@ -29,7 +29,7 @@ const FORGED: Readonly<Record<string, Forge>> = {
   'payload-erased': (chain, as) => chain.sayErased(chain.notarize(), 0, { by: as }),
 }
 
-/** Entries that the operator may make, who has no key in the ledger. */
+/** Kinds of entries that the operator may make. The operator has no key in the ledger. */
 const BY_SYSTEM = ['agent-registered', 'key-created']
 
 for (const [kind, forge] of Object.entries(FORGED)) {

@@ -17,8 +17,8 @@ const WHOLE = Buffer.alloc(BATCH_BODY_BYTES_MAX, 32)
 /** Number of bodies that are accepted from one ledger, which may use half of the budget. */
 const TAKEN = BODIES_BYTES_MAX / 2 / BATCH_BODY_BYTES_MAX
 /**
- * Limit of the growth: the budget of one ledger, the same amount for chunks that are being read, and the heap. Before
- * the fix, the growth was 252 MiB.
+ * Maximum growth of memory in MiB: the budget of one ledger, the same amount for chunks that are being read, and the
+ * heap. Before the fix, the growth was 252 MiB.
  */
 const GROWTH_MIB_MAX = 200
 

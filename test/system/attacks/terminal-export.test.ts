@@ -30,7 +30,8 @@ test('an export does not reach a terminal, and reaches a pipe and a file as it i
     stdout: '',
     stderr: `tallystick: wrote ${file}\n`,
   })
-  // The second export has one line more: the entry for the first export.
+  // The second export contains one more line, about the entry for the first export. This line is removed before the
+  // comparison.
   const lines = readFileSync(file, 'utf8').split('\n').toSpliced(-3, 1)
   assert.equal(lines.join('\n'), piped.stdout)
   const { stdout } = await runCommand(['entries'], { isTTY: true })

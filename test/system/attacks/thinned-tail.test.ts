@@ -79,7 +79,8 @@ test('a tail that was thinned behind a kept checkpoint does not verify, with or 
 test('what the last minute holds can be thinned, and nothing older', async (t) => {
   const chain = makeQuarter()
   const files = temporaryFiles(t)
-  // The most that an attacker can do: use the checkpoint before the last burst, and remove one entry of that burst.
+  // This is the most that an attacker can do: use the checkpoint before the last burst, and remove one entry of the
+  // burst.
   const young = chainAnew(
     chain,
     chain.lines.filter((_, seq) => seq !== 11),
@@ -153,7 +154,8 @@ test('a kept checkpoint speaks for the tail where the export has none; --strict 
 })
 
 test('a worker that is late is told of, and is no fault; its next checkpoint ends it', async (t) => {
-  // The database accepts times that are at most 30 s off to either side. The test waits for the rest of the minute.
+  // The second entry is a minute later than the first. The database accepts times that differ by at most 30 s from its
+  // own. So the clock's offset gives 57 s of the minute, and the test waits for 3 s.
   const offset = { ms: -27_000 }
   const app = await buildTestApp(t, { now: () => Date.now() + offset.ms })
   const audit = await auditOf(t, app)

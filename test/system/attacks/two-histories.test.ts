@@ -10,9 +10,9 @@ import { proofOf, verifierKeyOf } from '../../helpers/test-proof.ts'
 import { askWitness, type RunningWitness, startWitness } from '../../helpers/witness.ts'
 
 /*
- * An operator with all keys of the server has two histories of one ledger, of the same size. The operator shows one
- * to each of two readers. Neither reader has a checkpoint or knows of the other reader. Both know the first key and
- * three witnesses.
+ * An operator with all keys of the server has two histories of one ledger, of the same size. The operator shows a
+ * different history to each of two readers. Neither reader has a checkpoint or knows of the other reader. Both readers
+ * know the first key and three witnesses.
  */
 
 async function setUp(t: TestContext) {
@@ -48,7 +48,7 @@ test('without witnesses each of two histories verifies; with them only the one t
   }
   const forged = other.checkpoint()
   assert.match((await verify(other, forged, ...strict)).stdout, /code=witnesses_too_few/)
-  // The genuine cosignatures do not fit, because they sign another text.
+  // The genuine cosignatures do not fit the false checkpoint, because they sign another text.
   const moved = forged + cosigned.slice(shown.checkpoint().length)
   assert.match((await verify(other, moved, ...strict)).stdout, /code=signature_invalid/)
 })

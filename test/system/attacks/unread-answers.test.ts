@@ -8,19 +8,22 @@ import { requestText } from '../../helpers/raw-http.ts'
 import { askMeanwhile, percentile, ServerProcess } from '../../helpers/server-process.ts'
 
 /*
- * Finding H3: 37 connections, each with six pipelined pages of 4 MiB that are not read, ended a process of 1 GiB. The
- * test adds 60 connections with one page each. They exceed the budget, so some of them are refused.
+ * Finding H3: 37 connections, each with six pipelined pages of 4 MiB that were not read, ended a process of 1 GiB. The
+ * test adds 60 connections with one page each. The 60 connections exceed the budget, so some of them are refused.
  */
 const CONNECTIONS = 37
 const PIPELINED = 6
 const FURTHER = 60
 const AT_ONCE = 4
 const ANSWER_MS_MAX = 2_000
-/** Limit of the growth: the budget, pages in progress for eight database connections, and the heap. A pod has 1 GiB. */
+/**
+ * Maximum growth of memory in MiB: the budget, pages in progress for eight database connections, and the heap. A pod
+ * has 1 GiB.
+ */
 const GROWTH_MIB_MAX = 448
 /**
- * Making a page takes a slice of about 20 ms, and other requests wait for one or two slices. The limit is much
- * higher, because other test files use the cores too.
+ * Maximum p99 in ms. Making a page takes a slice of about 20 ms, and other requests wait for one or two slices. The
+ * limit is much higher, because other test files use the cores too.
  */
 const P99_MS_MAX = 4_000
 
@@ -36,7 +39,7 @@ test('pages that nobody reads cost bounded memory, and the others do not wait', 
     const before = server.memoryMiB
 
     const sockets: Socket[] = []
-    // Only a few connections are opened at a time. On a busy machine, more would get no database connection.
+    // Opens AT_ONCE connections at a time. With more, some requests would get no database connection on a busy machine.
     const attack = async (connections: number, text: string) => {
       for (let i = 0; i < connections && server.isAlive; i += AT_ONCE) {
         const some = Array.from({ length: AT_ONCE }, () => send(server.open(t), text))

@@ -12,14 +12,14 @@ import { ServerProcess } from '../../helpers/server-process.ts'
 import { until } from '../../helpers/wait.ts'
 
 /*
- * Finding M5: an export of full batches that is not read occupied 58 to 72 MiB per reader. It did so for 120 s, or
- * for longer if the reader took a byte now and then. A line is that long because numbers of a batch of 4 MiB are
- * written out.
+ * Finding M5: each reader that exported full batches without reading the answer occupied 58 to 72 MiB. The memory was
+ * occupied for 120 s, or for longer if the reader read a byte now and then. An export line can be so long because the
+ * export writes all digits of the numbers in a batch of 4 MiB.
  */
 const READERS = 8
 /**
- * Before the fix, four readers occupied 119 MiB. Up to 60 MiB are normal for a heap before garbage collection, with
- * any number of readers.
+ * Maximum growth of memory in MiB. Before the fix, four readers occupied 119 MiB. Up to 60 MiB are normal for a heap
+ * before garbage collection, with any number of readers.
  */
 const GROWTH_MIB_MAX = 112
 

@@ -12,8 +12,9 @@ import { makeChain } from '../../helpers/test-chain.ts'
 import { consistencyOf } from '../../helpers/test-proof.ts'
 
 /*
- * An operator with all keys shows an outsider a checkpoint of ten entries, rewrites the ledger, and shows a
- * checkpoint of twenty. Both are signed, and the sizes grow. An outsider detects this with `checkpoints watch`.
+ * An operator with all keys shows an outsider a checkpoint of ten entries, rewrites the ledger, and shows a checkpoint
+ * of twenty entries. Both checkpoints are signed, and the size grows. `checkpoints watch` detects this for the
+ * outsider.
  */
 
 function makeForked() {

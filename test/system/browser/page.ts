@@ -1,6 +1,6 @@
 /*
- * Runs in the browser: gets the tasks from run.ts's server, verifies them with the published verifier, and returns
- * the results.
+ * This module runs in the browser. It gets the tasks from the server of run.ts, verifies them with the published
+ * verifier, and returns the results.
  */
 import type * as Verify from '../../../sdk/verify/index.ts'
 import type { PageResult, Task } from './tasks.ts'

@@ -1,8 +1,9 @@
 /*
  * npm run drill -- browser
  *
- * Makes Chromium verify the export of a real ledger, with the verifier as applications bundle it. It must refuse the
- * same export with one bit changed. Prints the bundle's size and the time per entry, and fails if either is too high.
+ * Makes Chromium verify the export of a real ledger, with the verifier as applications bundle it. The verifier must
+ * refuse the same export with one bit changed. Prints the bundle's size and the time per entry, and fails if either is
+ * too high.
  */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'

@@ -21,8 +21,8 @@ export type HaproxyProcess = {
 }
 
 /**
- * Starts the example's HAProxy in front of three servers (`http://host:port`). `watch` gets the process before
- * HAProxy is ready. Throws if HAProxy does not answer in time.
+ * Starts the example's HAProxy in front of three servers (`http://host:port`). `watch` is called with the process
+ * before HAProxy is ready. Throws if HAProxy does not answer in time.
  */
 export async function spawnHaproxy(
   servers: Readonly<Record<Name, string>>,

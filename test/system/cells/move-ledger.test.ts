@@ -37,12 +37,12 @@ import { type Haproxy, isHaproxyThere, startHaproxy } from './haproxy.ts'
 
 const skip = !isHaproxyThere && 'haproxy is not installed'
 const COMMAND = 'move-ledger'
-/** Number of moves, there and back, while writers append. The variable can set a higher number. */
+/** Number of moves between the two deployments while writers append. The variable can set a higher number. */
 const MOVES = Number(process.env['TALLYSTICK_TEST_MOVES'] ?? 4)
-/** On a busy machine a move once took longer than the SDK's five retries. */
+/** Retries of clients. On a busy machine a move once took longer than the SDK's five retries. */
 const PATIENT = { retriesMax: 60 }
 const TIMEOUT_MS = 500_000
-/** A refused peer waits for some seconds before it tries again. */
+/** Maximum wait in ms for a peer. A refused peer waits for some seconds before it tries again. */
 const PEER_MS_MAX = 60_000
 
 let a: Deployment
@@ -245,7 +245,7 @@ test('moves a ledger with all that it has, and writers, without losing a request
   })
   assert.equal(done.status, 200, JSON.stringify(done.body))
   await until(async () => (await client.records.get(order.body.id)).state === 'VERIFIED')
-  // Each record is delivered at least once, by the worker of either deployment.
+  // The webhook receives each record at least once, from the worker of either deployment.
   await until(() => {
     const told = receiver.received.map(({ body }) => body).join()
     return [...acked].every((id) => told.includes(id))
@@ -289,7 +289,7 @@ test('a ledger that has moved goes on with its peers, holds and witnesses', {
 
   const moved = await move(a, b, home.ledger)
   assert.equal(moved.code, 0, moved.stdout + moved.stderr)
-  // Until requests go to the target, the guest's server gets ledger_moving and tries again.
+  // As long as requests still go to the old deployment, the guest's server gets `ledger_moving` and tries again.
   await offer(onItsWay, 'completions')
   const [, ...command] = switchTo('b')
   await promisify(execFile)('sh', ['-c', command.join(' ')], { env: { LEDGER: home.ledger } })
@@ -428,7 +428,7 @@ test('a ledger is not moved to where the key that signs it was retired', {
   )
   const env = { ...environmentOf(b, a), TALLYSTICK_TARGET_DATABASE_URL: '' }
   assert.equal((await runCommand('rotate-key', ['--force'], { env })).code, 0)
-  // retire_envelope_keys does the same once the key signs no ledger of the deployment.
+  // retire_envelope_keys retires the key in the same way, once the key signs for no ledger of the deployment.
   await sql(b.superuserUrl, 'update tallystick.server_keys set retired_at = now() where kid = $1', [kid])
   await sql(b.superuserUrl, 'delete from tallystick.envelope_key_secrets where kid = $1', [kid])
   const moved = await move(a, b, ledger.ledger.id)

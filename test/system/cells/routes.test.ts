@@ -11,7 +11,8 @@ const skip = !isHaproxyThere && 'haproxy is not installed'
 
 type Route = { readonly method: string; readonly path: string }
 /**
- * How a request names its ledger. `none`: the request is about no ledger, but if it has a key, the key still decides.
+ * How a request names its ledger. A request with `none` is about no ledger. If the request has a key, the key still
+ * decides which deployment answers.
  */
 type Way = 'key' | 'path' | 'peer' | 'named' | 'none'
 
@@ -50,7 +51,7 @@ async function listRoutes(): Promise<Route[]> {
   const { paths } = (await (await fetch(`${haproxy.url}/openapi.json`)).json()) as {
     paths: Record<string, object>
   }
-  // These routes are not operations of the REST API, so the document does not have them.
+  // These routes are not operations of the REST API, so the OpenAPI document does not list them.
   const others = ['entries', 'checkpoint', 'rotations', 'summary', 'peerings'].map((name) => ({
     method: 'POST',
     path: `/v1/federation/${name}`,
@@ -102,7 +103,8 @@ test('sends every route of the API to the deployment of its ledger', { skip, tim
       const response = await ask(route, name, way)
       const where = `${route.method} ${route.path} of ${name} (${way}): ${response.status}`
       assert.equal(response.headers.get('tallystick-deployment'), name, where)
-      // The request must have reached the right deployment, because the others know neither the key nor the ledger.
+      // The request must have reached the right deployment, because the other deployments know neither the key nor the
+      // ledger.
       if (way === 'key') assert.notEqual(response.status, 401, where)
       if (way === 'path' && route.path === '/v1/ledgers/{id}') assert.equal(response.status, 200, where)
       await response.body?.cancel()

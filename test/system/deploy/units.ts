@@ -34,8 +34,8 @@ export function readCompose(): Compose {
 }
 
 /**
- * Returns the process of a Compose service. `values`: variables that the file takes from its environment. Throws if a
- * variable is missing.
+ * Returns the process of a Compose service. `values` are the variables that the Compose file takes from its
+ * environment. Throws if a variable is missing.
  */
 export function partOfService(service: Service, values: Readonly<Record<string, string>>): Part {
   const interpolate = (text: string) =>

@@ -29,11 +29,11 @@ export type DeploymentOptions = {
   /** Folder of Postgres' data, of logs and of the worker's files. The caller removes the folder. */
   readonly dir: string
   readonly apis?: number
-  /** Number of workers; true: one, false: none. */
+  /** Number of workers. true means one worker, and false means no worker. */
   readonly worker?: boolean | number
   /** Overrides settings of `startPostgres`. Postgres is durable unless a test changes that. */
   readonly settings?: PostgresOptions['settings']
-  /** A Postgres to use instead of one of the deployment's own. The caller stops it, unless `stop` is given. */
+  /** A Postgres to use instead of a Postgres of the deployment. The caller stops it, unless `stop` is given. */
   readonly database?: Pick<RunningPostgres, 'ownerUrl' | 'superuserUrl'> &
     Partial<Pick<RunningPostgres, 'stop'>>
   /** Runs servers and workers in this process. This takes a fraction of the CPU, but the parts cannot be killed. */
@@ -57,7 +57,10 @@ export type DeploymentOptions = {
    * deployment.
    */
   readonly publicly?: (apiUrl: string) => Promise<string>
-  /** `postgres`: only the database is started. `migrated`: it is also migrated. Default: everything is started. */
+  /**
+   * `postgres` starts only the database. `migrated` also migrates the database. Without this option everything is
+   * started.
+   */
   readonly only?: 'postgres' | 'migrated'
 }
 
@@ -85,8 +88,8 @@ export class Deployment {
   #address: string | null = null
   #publicUrl: string | null = null
   /**
-   * Master keys of processes that start from now on. The first key seals. While it is replaced, the second is its
-   * predecessor.
+   * Master keys of processes that start from now on. The first key seals. While the master key is being replaced, the
+   * second key is the previous master key.
    */
   masterKeys: readonly Uint8Array[]
 
@@ -142,8 +145,8 @@ export class Deployment {
   }
 
   /**
-   * Starts a worker and resolves when it is ready. A worker that cannot reach its database at its start ends, as it
-   * should.
+   * Starts a worker and resolves when it is ready. Rejects if the worker cannot reach its database, because such a
+   * worker ends.
    */
   async startWorker(i = 0): Promise<void> {
     this.#workers[i] = await this.#start('worker', i, {})
@@ -188,7 +191,7 @@ export class Deployment {
     return this.#apis[i]!.process!.pid
   }
 
-  /** `nodeOptions` MUST contain INSPECTABLE. */
+  /** Opens the inspector of worker `i`. The deployment's `nodeOptions` MUST contain INSPECTABLE. */
   inspectWorker(i: number): Promise<Inspector> {
     return Inspector.open(this.workerPid(i), this.#logPath('worker', i))
   }
@@ -197,10 +200,7 @@ export class Deployment {
     return Inspector.open(this.apiPid(i), this.#logPath('api', i))
   }
 
-  /**
-   * Starts Postgres, which recovers after a kill. If a start fails, Postgres was stopped by it, and the start is
-   * repeated.
-   */
+  /** Starts Postgres, which recovers after a kill. A failed start also stops Postgres, so the start can be repeated. */
   async startPostgres(): Promise<void> {
     const { dir, settings, postgresEnv } = this.#options
     const dataDir = join(dir, 'postgres')
@@ -216,8 +216,8 @@ export class Deployment {
   }
 
   /**
-   * Throws if one of our processes ended that the test did not kill, because processes must survive the faults of
-   * others.
+   * Throws if a process of this deployment has ended although the test did not kill it. Processes must survive the
+   * faults of others.
    */
   requireAlive(): void {
     for (const [name, parts] of [
@@ -237,12 +237,18 @@ export class Deployment {
     return this.#workers[i]!.end('SIGTERM')
   }
 
-  /** Stops a server as an orchestrator does. Resolves with its exit code or signal when it has ended; 0: no error. */
+  /**
+   * Stops a server as an orchestrator does. Resolves with its exit code or signal when it has ended. The code is 0 if
+   * there was no error.
+   */
   async stopApi(i = 0): Promise<number | string> {
     return this.#apis[i]!.end('SIGTERM')
   }
 
-  /** Stops all processes as an orchestrator does. Throws if a process had ended earlier, or ends with an error. */
+  /**
+   * Stops all processes as an orchestrator does. Throws if a process had ended earlier, or if a process ends with an
+   * error.
+   */
   async terminate(): Promise<void> {
     this.requireAlive()
     for (const part of [...this.#workers.splice(0), ...this.#apis.splice(0)]) {
@@ -261,7 +267,7 @@ export class Deployment {
     process.kill(pid, 'SIGKILL')
     if (victim === 'server') for (const child of children) killIfAlive(child, 'SIGKILL')
     await stayFor(exited)
-    await this.#postgres!.stop('immediate') // Postgres is gone already; this call releases its watchdog.
+    await this.#postgres!.stop('immediate') // Postgres has already ended. This call releases its watchdog.
   }
 
   /** Stops Postgres as its operator does. In `fast` mode Postgres notifies its clients. */
@@ -364,7 +370,7 @@ export class Deployment {
   }
 }
 
-/** Starts a server and a worker in this process, on a Postgres in memory. The tools that use it must stop it. */
+/** Starts a server and a worker in this process, on a Postgres in memory. The calling tool must stop the deployment. */
 export async function startHere(
   env: Readonly<Record<string, string>> = {},
   options: Partial<DeploymentOptions> = {},

@@ -5,7 +5,7 @@ export const MASTER_KEY = new Uint8Array(32).fill(9)
 
 export type Logins = { readonly apiUrl: string; readonly workerUrl: string }
 
-/** Returns the URLs of both logins to the database of the owner's URL. */
+/** Takes the URL of the database owner's login. Returns the URLs of the servers' login and of the workers' login. */
 export function loginsOf(
   ownerUrl: string,
   passwords: { readonly api: string; readonly worker: string },

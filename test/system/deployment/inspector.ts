@@ -30,8 +30,8 @@ export class Inspector {
   }
 
   /**
-   * Opens the inspector of a process. `log`: file in which the process prints its inspector's address. The process
-   * must have been started with INSPECTABLE.
+   * Opens the inspector of a process. `log` is the file in which the process prints its inspector's address. The
+   * process must have been started with INSPECTABLE.
    */
   static async open(pid: number, log: string): Promise<Inspector> {
     const { size } = statSync(log)

@@ -13,7 +13,7 @@ export { PROJECT_DIR } from './product-process.ts'
 type Started = {
   readonly process: ChildProcess
   readonly output: string
-  /** All output so far. `output`, in contrast, ends when the process was ready. */
+  /** Returns all output so far. `output` has only the output until the process was ready. */
   said(): string
   readonly url: string
   readonly curl: string

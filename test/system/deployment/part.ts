@@ -9,8 +9,8 @@ export type PartName = 'api' | 'worker'
 export type PartOptions = {
   readonly env: NodeJS.ProcessEnv
   /**
-   * Path of the log; null: the part runs in this process. This costs a fraction of the CPU, but the part cannot be
-   * killed.
+   * Path of the log; null if the part runs in this process. A part in this process costs a fraction of the CPU, but it
+   * cannot be killed.
    */
   readonly log: string | null
   readonly root?: string
@@ -20,17 +20,17 @@ export type PartOptions = {
 }
 
 export type Part = {
-  /** The process; null: the part runs in this process. */
+  /** The process; null if the part runs in this process. */
   readonly process: ProductProcess | null
-  /** URL of a server; null: the part is a worker. */
+  /** URL of a server; null if the part is a worker. */
   readonly url: string | null
   readonly metrics: Metrics | null
   end(signal: NodeJS.Signals): Promise<number | string>
 }
 
 /**
- * Starts a part and resolves when it is ready. A worker that cannot reach its database at its start ends, as it
- * should.
+ * Starts a part and resolves when it is ready. Rejects if a worker cannot reach its database, because such a worker
+ * ends.
  */
 export async function startPart(name: PartName, options: PartOptions): Promise<Part> {
   if (options.log === null) return startHere(name, options)

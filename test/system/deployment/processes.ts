@@ -8,8 +8,8 @@ import { withClient } from '../../../src/db/connect/client.ts'
 import { ConnectError } from '../../../src/db/connect/connect-error.ts'
 
 /**
- * Maximum number of attempts to connect, which take at most 5 s each. Fewer were once too few: at a load average of
- * 42 on two cores, with a slow disk.
+ * Maximum number of attempts to connect. Each attempt takes at most 5 s. A lower number was once too low: two cores had
+ * a load average of 42 and a slow disk.
  */
 const CONNECTS_MAX = 12
 const CONNECT_AGAIN_AFTER_MS = 250
@@ -26,7 +26,10 @@ export async function connecting<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** `withClient` for tests that break a deployment and then inspect it. */
+/**
+ * Does the same as `withClient`, but repeats attempts to connect. It is for tests that break a deployment and then
+ * inspect it.
+ */
 export function withPatientClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   return connecting(() => withClient(url, work))
 }
@@ -57,8 +60,8 @@ export function childrenOf(pid: number): number[] {
 
 function parentOf(pid: number): number {
   try {
-    // The name in parentheses may contain any character, so the fields are read behind the last parenthesis: state,
-    // then parent.
+    // The name in parentheses may contain any character. So the fields are read behind the last parenthesis. They are
+    // the state and then the parent.
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
   } catch {
@@ -87,8 +90,8 @@ export function killIfAlive(pid: number, signal: NodeJS.Signals): void {
 }
 
 /**
- * Finds a port below the range for outgoing connections. The reason: a client that repeatedly connects to a closed
- * port of that range is sooner or later connected to itself.
+ * Finds a port below the range for outgoing connections. A client that repeatedly connects to a closed port of that
+ * range sooner or later connects to itself.
  */
 export async function findPort(): Promise<number> {
   for (;;) {

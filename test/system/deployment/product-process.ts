@@ -6,15 +6,16 @@ import { isReady } from './processes.ts'
 
 export const PROJECT_DIR = resolve(import.meta.dirname, '..', '..', '..')
 
-/**
- * Maximum time of a start. On a busy machine, a start has taken more than 30 s: at a load average of 26 on two cores.
- */
+/** Maximum time of a start in ms. With a load average of 26 on two cores, a start has taken more than 30 s. */
 const READY_MS_MAX = 120_000
 
 export const WORKER_IS_READY = 'the worker is running'
 
 export type Launch = {
-  /** A command of the image's entry point, `npm start`, or the entry point without a command. */
+  /**
+   * What to start. `server` and `worker` are commands of the image's entry point. `all-in-one` is `npm start`.
+   * `command` is the entry point without a command.
+   */
   readonly script: 'server' | 'worker' | 'all-in-one' | 'command'
   readonly args?: readonly string[]
   /** The whole environment of the process. No variable of this process is added. */
@@ -22,9 +23,13 @@ export type Launch = {
   readonly root?: string
   readonly nodeArgs?: readonly string[]
   /**
-   * Where the output goes. A path: both outputs are appended to this log. A number: an open descriptor. `memory`:
-   * both are stored. `errors`: only standard error is shown and the log is dropped, for measurements in which a log
-   * would be part of the load.
+   * Where the output goes:
+   *
+   * - A path: both outputs are appended to this log.
+   * - A number: an open file descriptor.
+   * - `memory`: both outputs are stored in memory.
+   * - `errors`: standard error is shown and standard output is dropped. Measurements use this, because a log would be
+   *   part of the load.
    */
   readonly output: string | number | 'memory' | 'errors'
   readonly uid?: number
@@ -39,7 +44,7 @@ export class ProductProcess {
   readonly child: ChildProcess
   readonly pid: number
   readonly name: string
-  /** The exit code or the signal's name. Resolves once the outputs of the process are closed too. */
+  /** Resolves with the exit code or the signal's name, once the outputs of the process are closed too. */
   readonly ended: Promise<number | string>
   /** Address of the process's inspector, if `nodeArgs` open an inspector and `output` is `errors`. */
   readonly inspector: Promise<string>

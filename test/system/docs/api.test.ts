@@ -28,8 +28,8 @@ test('the limits on the page are the limits in the code', () => {
 })
 
 /**
- * Members that all requests signed by an agent have, and those that all steps have. The page describes them below its
- * table.
+ * SIGNED: members that every request of a signing agent has. OF_STEPS: members that every step has. The page describes
+ * these members below its table.
  */
 const SIGNED = ['envelope', 'salt']
 const OF_STEPS = ['onBehalfOf', 'occurredAt']

@@ -78,8 +78,8 @@ async function pasteAll(blocks: readonly string[], fill: (text: string) => strin
 const lastLine = (output: string | undefined) => output!.split('\n').at(-1)!
 
 /**
- * Returns the text on the page that starts with `start`, if it equals `wanted`. Otherwise returns a message that says
- * so.
+ * Returns the text on the page that starts with `start`, if it equals `wanted`. Otherwise returns a message about the
+ * difference.
  */
 function isOnPage(start: string, wanted: string | undefined): string {
   const page = readFileSync(join(PROJECT_DIR, 'docs', 'guides', 'gated-records.md'), 'utf8')

@@ -3,7 +3,10 @@ import { join, resolve } from 'node:path'
 
 const PROJECT = resolve(import.meta.dirname, '..', '..', '..')
 
-/** A block of a page. Its mark is from the paragraph before it, and says whether the block was tried. */
+/**
+ * A block of a page with its mark. The mark stands in the paragraph before the block and says whether the block was
+ * tried.
+ */
 export type MarkedBlock = {
   readonly mark: 'Tried' | 'Parsed' | 'Not tried' | null
   readonly language: string
@@ -21,7 +24,7 @@ export function markedBlocks(page: string): MarkedBlock[] {
   )
 }
 
-/** Returns the only block that contains `part`. Throws unless exactly one block does. */
+/** Returns the only block that contains `part`. Throws if no block or several blocks contain it. */
 export function blockWith(blocks: readonly MarkedBlock[], language: string, part: string): string {
   const found = blocks.filter((block) => block.language === language && block.text.includes(part))
   if (found.length !== 1) throw new Error(`${found.length} blocks of ${language} have ${part}`)

@@ -11,7 +11,7 @@ import { shellBlocks } from './shell-blocks.ts'
 
 const run = promisify(execFile)
 /**
- * Maximum time from `npm start` to the last line of the tour. A newcomer also needs time to read between the
+ * Maximum time in ms from `npm start` to the last line of the tour. A newcomer also needs time to read between the
  * commands.
  */
 const NEWCOMER_MS_MAX = 10 * 60_000
@@ -94,7 +94,7 @@ function openShell(t: TestContext, { dataDir, url, key }: { dataDir: string; url
     HOME: process.env['HOME'] ?? dataDir,
     XDG_CONFIG_HOME: dataDir,
     TALLYSTICK_DATA: dataDir,
-    // These replace settings that `npm test` has made for its own project.
+    // `npm test` has set these variables for this project. The reader's shell has other values.
     npm_config_audit: 'false',
     npm_config_prefer_offline: 'true',
   }

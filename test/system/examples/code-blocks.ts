@@ -52,7 +52,7 @@ export async function compile({ folder }: CodeBlocks): Promise<void> {
   })
 }
 
-/** Imports the files one after the other in one process. Throws with the output if one fails. */
+/** Imports the files one after the other in one process. Throws with the output if a file fails. */
 export async function runAll(
   folder: string,
   files: readonly string[],

@@ -109,8 +109,8 @@ async function auditorFinds(t: TestContext, project: Project, disputed: string):
 }
 
 /**
- * Returns a checkpoint of another tree with this name and size, signed by the server's own key. It is what the
- * operator would have shown before rewriting the ledger.
+ * Returns a forged checkpoint. It has the name and size of `note` but another root, and the server's own key signs it.
+ * It stands for a checkpoint that the operator showed before the ledger was rewritten.
  */
 async function forgeCheckpoint(t: TestContext, app: TestApp, note: string): Promise<string> {
   const pool = openTestPool(app.database.workerUrl, { max: 1 })

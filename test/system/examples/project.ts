@@ -17,7 +17,7 @@ export type Running = {
   readonly ended: Promise<Ended>
 }
 
-/** A folder as after `npm start`, with server and worker, and functions that run examples in the folder. */
+/** A folder in the state after `npm start`, with server and worker. Its functions run examples in the folder. */
 export type Project = {
   readonly app: TestApp
   readonly url: string

@@ -100,7 +100,7 @@ test('its book pays a record once, whatever a ledger says later, and opens only 
   const book = new Book(path)
   assert.equal(book.take(signal('rec_1', 5, 'SETTLE')), 'paid')
   assert.equal(book.take(signal('rec_2', 5, 'HOLD')), 'held')
-  // The book was restored from a backup, and the records were judged again.
+  // Simulates a book that was restored from a backup, after which the records were judged again.
   const again = new Book(path)
   for (const decision of ['SETTLE', 'RELEASE', 'HOLD'])
     assert.match(again.take(signal('rec_1', 7 + decision.length, decision)), /^(paid before|known)/)

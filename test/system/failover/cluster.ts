@@ -25,7 +25,7 @@ type ClusterMember = {
   readonly timeline?: number
 }
 
-/** Returns a message that names the missing program; null: all are installed. */
+/** Returns a message that names the missing program, or null if all programs are installed. */
 export function whyNoCluster(): string | null {
   const needed = [join(POSTGRES_BIN, 'pg_rewind'), '/usr/bin/etcd', '/usr/sbin/haproxy', '/usr/bin/python3']
   const missing = needed.find((path) => !existsSync(path))
@@ -190,7 +190,7 @@ export class Cluster {
     if (!response.ok) throw new Error(`the switchover was refused with ${response.status}: ${text}`)
   }
 
-  /** Returns the newest view of the cluster. A member that is stopped or cut off gives no view, or an old one. */
+  /** Returns the newest view of the cluster. A member that is stopped or cut off gives an old view or none. */
   async #read(): Promise<readonly ClusterMember[]> {
     const views = await Promise.all(
       this.members

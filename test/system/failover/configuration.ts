@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { LAG_BYTES_MAX, LEADER_TTL_SECONDS, LOOP_WAIT_SECONDS, RETRY_TIMEOUT_SECONDS } from './limits.ts'
 
-/** `quorum`: a commit waits for one of two standbys, and Patroni promotes only a standby that has all commits. */
+/** With `quorum` a commit waits for one of two standbys, and Patroni promotes only a standby that has all commits. */
 export type Replication = 'quorum' | 'asynchronous'
 
 type Ports = { readonly postgres: number; readonly rest: number }
@@ -68,9 +68,9 @@ export function patroniConfig(
 }
 
 /**
- * Returns HAProxy's configuration: one address that routes to the primary. A session ends when its member is no
- * longer the primary. Without `retries 0` a connection waits 3 s for a member that is gone, which delayed records in
- * every second failover.
+ * Returns HAProxy's configuration: one address that routes to the primary. A session ends when its member is no longer
+ * the primary. Without `retries 0` a connection waits 3 s for a member that is gone. This delayed records in every
+ * second failover.
  */
 export function balancerConfig(port: number, members: readonly MemberPlace[]): string {
   const servers = members.map(

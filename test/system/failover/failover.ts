@@ -32,10 +32,10 @@ import { type RunningSdkClients, startSdkClients } from './sdk-clients.ts'
 
 export type FailoverPlan = { readonly mode: 'sync' | 'async'; readonly kills: number; readonly seed: number }
 
-/** A third of the load that two cores can process next to three databases. */
+/** Load of the clients. It is a third of the load that two cores can process next to three databases. */
 const RECORD_CLIENTS = { clients: 16, pauseMsMax: 400 }
 const GATED_CLIENTS = { clients: 4, persistMs: 300_000 }
-/** Time between two faults. Losses of the last fault are found in this time. */
+/** Range of the time in ms between two faults. The losses of the previous fault are found in this time. */
 const LOAD_MS = { min: 1_500, max: 3_000 }
 const HURRY_EVERY_MS = 5_000
 
@@ -49,7 +49,7 @@ type Scene = {
 }
 
 /**
- * Runs two servers and two workers on a cluster of three databases. Its primaries are killed, stopped, cut off and
+ * Runs two servers and two workers on a cluster of three databases, while primaries are killed, stopped, cut off and
  * switched over. Prints its findings. Returns the faults that the plan does not expect.
  */
 export async function runFailover(plan: FailoverPlan): Promise<readonly string[]> {
@@ -172,7 +172,8 @@ async function findLost(t: Ends, plan: FailoverPlan): Promise<string[]> {
     `failover: acked=${acked} found=${found} lost=${lost} doubled=${doubled} ghosts=${ghosts} torn=${torn}; entries=${entries} verified\n${formatLosses(perFault)}\n` +
       `  ledgers closed and reopened: ${losses.map(({ known, found }) => `${known}→${found}`).join(', ') || 'none'}; ${formatLoad()}`,
   )
-  // Proves that the check of the history works: it must fail here, because readers saw records that were lost.
+  // This proves that the check of the history works. The check must fail here, because readers saw records that were
+  // lost.
   const { verdict } = await checkHistory(join(dir, 'history.ndjson'))
   console.log(`failover: history: ${verdict.output}`)
   const isSeen = losses.some(({ ledger }) => ledger === list!.ledger)

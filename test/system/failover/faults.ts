@@ -6,15 +6,15 @@ import type { Member } from './member.ts'
 
 type Scene = { readonly cluster: Cluster; readonly leader: Member; readonly random: Random }
 
-/** `heal` runs when another primary has committed. */
+/** A fault and its repair. `heal` is called when another primary has committed. */
 type FailoverFault = {
   readonly begin: (scene: Scene) => Promise<unknown> | unknown
   readonly heal?: (scene: Scene) => Promise<unknown> | unknown
 }
 
 /**
- * How long standbys are behind when their primary dies. The time is longer than the interval of checkpoints, so that
- * a checkpoint is stored that covers entries which will be lost. The time is shorter than the one after which
+ * Range of the time in ms for which standbys receive nothing before their primary dies. It is longer than the interval
+ * of checkpoints, so that a stored checkpoint covers entries that will be lost. It is shorter than the time after which
  * standbys reconnect.
  */
 const HELD_MS = { min: 2_500, max: 4_000 }
@@ -36,7 +36,7 @@ export const FAILOVER_FAULTS = {
 
 export type FailoverFaultName = keyof typeof FAILOVER_FAULTS
 
-/** Faults that last until the leader's key expires, which takes 20 s each. */
+/** Faults that last until the leader's key expires. Each of them takes 20 s. */
 const SLOW = ['machine gone', 'machine paused', 'partition'] as const
 const KILLS_PER_SLOW = 16
 
@@ -61,11 +61,17 @@ export type Suffered = {
   readonly fault: FailoverFaultName
   /** End of the fault, in Unix ms. */
   readonly endedAtMs: number
-  /** Longest times without a commit, as gaps.ts counts them. */
+  /**
+   * Longest times in ms, as gaps.ts measures them: without a commit of the cluster, without a record of a client, and
+   * without a record although the cluster committed.
+   */
   readonly clusterMs: number
   readonly recordsMs: number
   readonly beyondMs: number
-  /** Calls that the SDK gave up, and attempts that were refused or whose connection broke. */
+  /**
+   * `callsGivenUp` is the number of calls that the SDK gave up. `attemptsRefused` is the number of attempts that were
+   * refused or whose connection broke.
+   */
   readonly callsGivenUp: number
   readonly attemptsRefused: number
 }

@@ -48,7 +48,7 @@ export class GapWatch {
   async #probe(databaseUrl: string): Promise<void> {
     const committer = new Committer(databaseUrl)
     for (; !this.#isStopped; await sleep(PROBE_EVERY_MS)) {
-      const timeline = await committer.commit().catch(() => null) // null: the cluster is unavailable.
+      const timeline = await committer.commit().catch(() => null) // The timeline is null if the cluster is unavailable.
       if (timeline !== null) this.#gaps.clusterCommitted(performance.now())
     }
     await committer.end()

@@ -3,7 +3,7 @@ import { PROBE_GAP_MS_MAX } from './limits.ts'
 /** Tracks the times in which the cluster, or our clients, had no commit. All times are ms of one clock. */
 export class Gaps {
   #clusterAtMs: number
-  /** Since this time the cluster has committed without a gap. */
+  /** Time in ms since which the cluster has committed without a gap. */
   #upSinceMs: number
   #recordsAtMs: number
   #longest = { cluster: 0, records: 0, beyond: 0 }
@@ -31,7 +31,10 @@ export class Gaps {
     this.#recordsAtMs = atMs
   }
 
-  /** Longest times since `begin`. `beyond`: time in which the cluster committed but no client's record was written. */
+  /**
+   * Longest times in ms since `begin`. `beyond` is the time in which the cluster committed but no client's record was
+   * written.
+   */
   get longest(): { readonly cluster: number; readonly records: number; readonly beyond: number } {
     return this.#longest
   }

@@ -15,7 +15,7 @@ type Operation = {
   readonly op: 'append' | 'read' | 'size' | 'step' | 'version'
   readonly key?: number
   readonly at?: number
-  /** Result of the operation; null: it is unknown whether the operation happened. */
+  /** Result of the operation; null if it is unknown whether the operation happened. */
   readonly result: number | null
 }
 
@@ -41,8 +41,8 @@ const CLIENTS = 6
 const PAUSE_MS_MAX = 150
 const PERSIST_MS = 120_000
 /**
- * Share of requests without an idempotency key. If such a request has no answer, its client gives up, like a process
- * that ended. Whether the request was executed stays unknown.
+ * Share of requests without an idempotency key. If such a request gets no answer, the client does not repeat it, as if
+ * the client's process had ended. It stays unknown whether the server executed the request.
  */
 const KEYLESS_SHARE = 0.1
 const AGAIN_SHARE = 0.1
@@ -119,7 +119,10 @@ async function runClient(state: State, principal: string, client: number): Promi
   }
 }
 
-/** Logs the operation that `work` did. Reads without an answer are left out: they changed nothing and show nothing. */
+/**
+ * Logs the operation that `work` did. Reads without an answer are left out, because they changed nothing and show
+ * nothing.
+ */
 async function note(state: State, client: number, work: () => Promise<Operation | null>): Promise<void> {
   const call = process.hrtime.bigint()
   const operation = await work()
@@ -174,7 +177,10 @@ async function size(state: State, client: number): Promise<void> {
   })
 }
 
-/** Creates a record. Then this client and others take the same step, or different steps for the same version. */
+/**
+ * Creates a record if there are too few. Then several clients take the same step of a record, or different steps for
+ * the same version.
+ */
 async function race(state: State, client: number, principal: string): Promise<void> {
   if (state.gated.length < GATED_KEPT_MAX) {
     const body = { type: 'delivery/1', payload: PAYLOAD, performer: state.performer.id }
@@ -261,8 +267,8 @@ function pick<T>(from: readonly T[]): T | undefined {
 export type Verdict = { readonly output: string; readonly isLinearizable: boolean }
 
 /**
- * Returns porcupine's verdict on the history. `control` is its verdict on the history with one altered read, which
- * must fail.
+ * Returns porcupine's verdict on the history. `control` is porcupine's verdict on the history with one altered read.
+ * The second verdict must be negative.
  */
 export async function checkHistory(
   file: string,

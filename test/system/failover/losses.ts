@@ -7,8 +7,8 @@ import type { FailoverFaultName, Suffered } from './faults.ts'
 import { OPERATOR_LOOK_MS_MAX } from './limits.ts'
 
 /**
- * A ledger that was closed because its database has fewer entries than were published. `known`: published size;
- * `found`: size in the database.
+ * A ledger that was closed because its database has fewer entries than were published. `known` is the published size,
+ * and `found` is the size in the database.
  */
 export type Loss = {
   readonly ledger: string
@@ -22,7 +22,7 @@ const LOOK_EVERY_MS = 250
 
 export type RunningOperator = {
   readonly losses: readonly Loss[]
-  /** Error of the last poll; null: the poll succeeded. */
+  /** Error of the last poll; null if the poll succeeded. */
   readonly error: unknown
   stop(): Promise<void>
 }
@@ -80,8 +80,8 @@ export type FaultLosses = {
   readonly fault: FailoverFaultName
   readonly lost: number
   /**
-   * Lost records below the checkpoint that closed their ledger. The other lost records were not covered by a stored
-   * checkpoint yet.
+   * Number of lost records below the checkpoint that closed their ledger. No stored checkpoint covered the other lost
+   * records.
    */
   readonly named: number
   readonly closed: number

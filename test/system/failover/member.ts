@@ -18,7 +18,7 @@ export class Member {
   readonly restUrl: string
   /** URL of the superuser's login, which bypasses HAProxy and the proxies. */
   readonly url: string
-  /** True: the member is stopped or cut off, so that its view of the cluster may be old. */
+  /** True while the member is stopped or cut off. Then its view of the cluster may be old. */
   isCutOff = false
   readonly #place: MemberPlace
   readonly #proxies: readonly TcpProxy[]
@@ -59,7 +59,7 @@ export class Member {
     this.killPostgres()
   }
 
-  /** Simulates a paused machine, which its processes do not notice. */
+  /** Simulates a paused machine. The member's processes do not notice the pause. */
   freeze(): void {
     this.isCutOff = true
     for (const pid of [this.#patroni!.pid!, ...this.#postgresPids()]) killIfAlive(pid, 'SIGSTOP')

@@ -13,7 +13,7 @@ export type RunningSdkClients = {
   /** Number of attempts that were refused or had no answer, by status or error. */
   readonly refused: Readonly<Record<string, number>>
   readonly failed: number
-  /** Resolves when all clients have ended. Rejects when one has failed. */
+  /** Resolves when all clients have ended. Rejects when a client has failed. */
   ended(): Promise<unknown>
   /** Starts no new calls. Then checks that each written record is in the list of all records. */
   finish(): Promise<void>

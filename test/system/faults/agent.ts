@@ -3,8 +3,8 @@
  *
  * Usage: agent.ts URL API_KEY SPOOL JOURNAL LIFE
  *
- * After each return of `record` it writes a character into its journal. So the journal's length is the number of
- * promised records. On SIGTERM it starts no new record, and ends when everything is in the ledger.
+ * After each return of `record` the agent writes a character into its journal. So the journal's length is the number of
+ * promised records. On SIGTERM the agent starts no new record, and ends when everything is in the ledger.
  */
 import { openSync, writeSync } from 'node:fs'
 import { Tallystick } from '../../../sdk/index.ts'
@@ -17,7 +17,10 @@ const [baseUrl, apiKey, directory, journalPath, life] = process.argv.slice(2) as
   string,
   string,
 ]
-/** A small limit slows the loop down: the spool has room for about a second's work. */
+/**
+ * Maximum size of the spool in bytes. The small limit slows the loop down, because the spool has room for about a
+ * second's work.
+ */
 const SPOOL_BYTES_MAX = 1024 * 1024
 const FILLER = 'a purchase order was created and confirmed by the supplier; '.repeat(4)
 

@@ -5,7 +5,7 @@ import { type AgentConnection, type Answer, codeOf, openAgentConnection } from '
 import { Journal, type JournalLine } from './journal.ts'
 
 type ClientPlan = {
-  /** Base URLs, which are used round-robin, so that a retry goes to another process if there are several. */
+  /** Base URLs that are used round-robin. If there are several, a retry goes to another process. */
   readonly targets: readonly string[]
   /** Client n writes to the ledger with index n modulo the number of ledgers. */
   readonly ledgers: readonly { readonly ledger: string; readonly bearer: string }[]
@@ -17,7 +17,7 @@ type ClientPlan = {
 
 /**
  * `finish` retries requests with an idempotency key until they are answered. `abandon` retries no request, as if the
- * machine were gone.
+ * machine were lost.
  */
 export type RunningClients = Loops & {
   readonly acknowledgedRecords: number
@@ -26,7 +26,7 @@ export type RunningClients = Loops & {
 }
 
 const RETRY_PAUSE_MS = 25
-/** If no retry is answered for this long at the end, the test reports it as a failure. */
+/** Maximum time in ms without an answer to a retry at the end. After a longer time the test fails. */
 const FINISH_QUIET_MS_MAX = 45_000
 const FINISH_LOOK_EVERY_MS = 500
 const FILLER = 'a purchase order was created and confirmed by the supplier; '.repeat(4)
@@ -34,9 +34,9 @@ const FILLER = 'a purchase order was created and confirmed by the supplier; '.re
 const NOTHING_WRITTEN = new Set(['503 overloaded', '503 unavailable', '503 clock_skew', 'ECONNREFUSED'])
 
 /**
- * Starts clients in a closed loop. A quarter of the clients each sends single records with an idempotency key, single
- * records without, batches with, and batches without. A request with a key is retried until it is answered. A request
- * without a key is sent once.
+ * Starts clients in a closed loop. There are four sorts of clients, each a quarter of all: single records with an
+ * idempotency key, single records without a key, batches with a key, and batches without a key. A request with a key is
+ * retried until it is answered. A request without a key is sent once.
  */
 export function startClients(plan: ClientPlan): RunningClients {
   const state: State = {
@@ -73,7 +73,7 @@ export function startClients(plan: ClientPlan): RunningClients {
 
 type State = {
   readonly plan: ClientPlan
-  /** Part of the names of intents, which makes them unique among runs on one ledger. */
+  /** Part of the names of intents. It makes the names unique among runs on one ledger. */
   readonly run: string
   stopping: boolean
   abandoned: boolean

@@ -10,7 +10,7 @@ export type Request = {
 }
 export type Answer = { readonly status: number; readonly text: string; readonly headers: IncomingHttpHeaders }
 
-/** A keep-alive connection with one request at a time. `send` rejects with a code if no complete answer came. */
+/** A keep-alive connection with one request at a time. `send` rejects with a code if no complete answer arrives. */
 export type Connection = {
   send(request: Request): Promise<Pick<Answer, 'status' | 'text'>>
   close(): void
@@ -29,7 +29,7 @@ type AgentRequest = Request & {
 
 const ANSWER_MS_MAX = 30_000
 
-/** Opens a connection as most Node clients do, which is an agent with one socket. */
+/** Opens a connection with an agent of one socket, as most Node clients do. */
 export function openAgentConnection(): AgentConnection {
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
   return {
@@ -65,8 +65,8 @@ export function codeOf(error: NodeJS.ErrnoException): string {
 }
 
 /**
- * Opens a connection as a simple client does. The client sends on its open connection immediately after an answer,
- * unless the server has closed it or announced that it will. It sends nothing twice.
+ * Opens a connection as a simple client does. After an answer the client immediately sends the next request on the same
+ * connection, unless the server has closed the connection or announced that it will. The client sends no request twice.
  */
 export function openRawConnection(url: string): Connection {
   const { hostname: host, port } = new URL(url)
@@ -80,7 +80,7 @@ export function openRawConnection(url: string): Connection {
       const { answer, isKept } = await exchange(socket, bytes)
       kept = isKept ? socket : null
       if (isKept)
-        socket.resume() // The socket must be read, so that its end is noticed.
+        socket.resume() // The socket must be read. Otherwise its end is not noticed.
       else socket.destroy()
       return answer
     },
@@ -93,7 +93,7 @@ function connect(host: string, port: number): Promise<Socket> {
     const socket = net.connect({ host, port, noDelay: true })
     socket.once('connect', () => {
       socket.off('error', reject)
-      socket.on('error', () => {}) // 'close' follows and is handled.
+      socket.on('error', () => {}) // The event 'close' follows, and its handler does the work.
       resolve(socket)
     })
     socket.once('error', reject)
@@ -127,7 +127,7 @@ function exchange(socket: Socket, request: Buffer): Promise<Read> {
   })
 }
 
-/** Returns the answer and the bytes behind it; null: the answer is incomplete. */
+/** Returns the answer and the bytes behind it, or null if the answer is incomplete. */
 function readAnswer(received: Buffer): Read | null {
   const end = received.indexOf('\r\n\r\n')
   if (end < 0) return null

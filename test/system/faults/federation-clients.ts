@@ -11,7 +11,7 @@ export type Partners = {
   readonly guest: Member
   readonly performer: Agent
   readonly peer: string
-  /** A third organisation, with which some records are shared too; null: none takes part. */
+  /** A third organisation, with which some records are shared too; null if there is none. */
   readonly witness: { readonly peer: string; readonly organisation: Member } | null
 }
 
@@ -22,8 +22,8 @@ export type RunningFederationClients = Loops & {
 type State = { begun: number; stopping: boolean; abandoned: boolean; readonly ends: Record<string, number> }
 
 /**
- * Limits of waits, so that a hang fails the test. Killed servers come back within half a minute on a busy machine. A
- * Postgres that does not stop is stopped immediately after a minute (src/run/postgres/postmaster.ts) and then
+ * Maximum waits in ms, so that a hang fails the test. Killed servers come back within half a minute on a busy machine.
+ * A Postgres that does not stop is stopped immediately after a minute (src/run/postgres/postmaster.ts) and then
  * recovers. While faults last, peers get each other's entries even later.
  */
 const ANSWER_MS_MAX = 300_000
@@ -31,8 +31,8 @@ const SHARED_MS_MAX = 600_000
 const LOOK_EVERY_MS = 100
 
 /**
- * Starts a client for each of `pairs`, in a closed loop. The client acts for both parties and takes records from
- * creation to end. `recordsMax`: total of all clients.
+ * Starts one client in a closed loop for each pair. The client acts for both parties and takes records from creation to
+ * end. `recordsMax` is the total of all clients.
  */
 export function startFederationClients(
   pairs: readonly Partners[],
@@ -75,7 +75,7 @@ async function raced(client: Client): Promise<string> {
   await client.offer('activate', {})
   await client.sees('ACTIVE')
   const [offered, cancelled] = await Promise.all([
-    // 409: the offer was late, because the performer's server already knew that the record had ended.
+    // The status is 409 if the offer was late: the performer's server already knew that the record had ended.
     client.offer('completions', { evidence: PASSING }, [202, 409]),
     sleep(Math.random() * 100).then(() => client.take('cancel', { reason: 'withdrawn' }, [200, 409])),
   ])
@@ -101,7 +101,7 @@ async function revised(client: Client): Promise<string> {
   return client.sees('ACCEPTED')
 }
 
-/** Client of one record. It repeats each request, with the same idempotency key, until it is answered. */
+/** A client of one record. It repeats each request with the same idempotency key until the request is answered. */
 class Client {
   readonly #partners: Partners
   readonly #state: State

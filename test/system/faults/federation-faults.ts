@@ -21,15 +21,15 @@ import { checkLedger } from './ledger-contents.ts'
 export type FederationPlan = {
   readonly seed: number
   readonly organisations: 2 | 3
-  /** Number of clients for each side that performs records of another. */
+  /** Number of clients for each pair of organisations. In a pair, one organisation performs records of the other. */
   readonly clients: number
   readonly kills: number
-  /** Number of kills before which a key is rotated. Each rotation is of another organisation. */
+  /** Number of kills before which one organisation rotates a key. The organisations take turns. */
   readonly rotations: number
   readonly loadMs: { readonly min: number; readonly max: number }
   /** Share of the requests between servers that have a fault, and the longest duration of a fault. */
   readonly faults: { readonly share: number; readonly msMax: number }
-  /** True: at the end, senders that failed often retry immediately. */
+  /** True if senders that failed often retry immediately at the end. */
   readonly hurry: boolean
 }
 
@@ -44,8 +44,8 @@ export type FederationOutcome = {
 
 const HIT_MS_MAX = 500
 /**
- * A sender that has failed for long retries only after minutes. If nothing arrives for this long, the missing entries
- * count as lost.
+ * Time in ms without an arrival after which missing entries count as lost. It is this long because a sender that has
+ * failed for long retries only after minutes.
  */
 const SETTLE_MS_MAX = 360_000
 const PASSWORDS = { api: 'faults-api', worker: 'faults-worker' }
@@ -138,7 +138,7 @@ export async function peerAll(organisations: readonly Member[]): Promise<Peering
   return peerings
 }
 
-/** Returns a pair for each direction between each two organisations. */
+/** Returns a pair for each direction between any two organisations. */
 export async function pairsOf(
   organisations: readonly Member[],
   peerings: readonly Peering[],
@@ -182,7 +182,9 @@ async function killAtRandom(
   return hit
 }
 
-/** Waits until everything is received or nothing more arrives. Entries that are missing then count as lost. */
+/**
+ * Waits until everything is received or until nothing more arrives. Entries that are missing at the end count as lost.
+ */
 export async function settle(peerings: readonly Peering[]): Promise<FederationReckoning> {
   let fewest = Number.POSITIVE_INFINITY
   for (let giveUpAt = 0; ; await sleep(500)) {
@@ -195,7 +197,7 @@ export async function settle(peerings: readonly Peering[]): Promise<FederationRe
   }
 }
 
-/** Makes senders retry now, as an operator would who knows that the other side is available again. */
+/** Makes senders retry now, as an operator does who knows that the receiving servers are available again. */
 export async function hurryAll(
   peerings: readonly Peering[],
   signal: AbortSignal,

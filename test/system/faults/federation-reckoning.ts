@@ -4,21 +4,25 @@ import type { Member } from '../../helpers/federation.ts'
 import { leafOf } from '../../helpers/open-envelope.ts'
 
 /*
- * Compares two ledgers only by docs/formats/federation.md and the bytes of their entries. It shares no code and no
- * table with the code that sends, receives and reconciles.
+ * Compares two ledgers only by docs/formats/federation.md and by the bytes of their entries. This module shares no code
+ * and no table with the code that sends, receives and reconciles.
  */
 
 export type Peering = { readonly id: string; readonly sides: readonly [Member, Member] }
 
 export type FederationReckoning = {
-  /** Entries that one side should have received from the other. */
+  /** Number of entries that one side should have received from the other side. */
   readonly shared: number
-  /** Numbers of shared entries without a receipt, and with several. */
+  /**
+   * `lost` is the number of shared entries without a receipt. `doubled` is the number of entries with several receipts.
+   */
   readonly lost: number
   readonly doubled: number
-  /** Number of receipts for entries that are not in the other's chain, or that the other should not have sent. */
+  /**
+   * Number of receipts for entries that are not in the other side's chain, or that the other side should not have sent.
+   */
   readonly ghosts: number
-  /** Number of receipts for a record's entries that are not in the order of the entries. */
+  /** Number of receipts that are in another order than the entries of their record. */
   readonly disordered: number
   readonly offers: number
   readonly openOffers: number
@@ -110,7 +114,7 @@ export function reckonSent(
   for (const entry of sent) {
     const receipts = receiptsOf.get(entry.seq) ?? []
     if (receipts.length > 1) found.add('doubled', name(entry))
-    if (entry.kind === 'peer-added') continue // Half of the entries peer-added are the answer to a request, so they are not sent.
+    if (entry.kind === 'peer-added') continue // The two peer-added entries of a handshake are not compared, because one of them is in an answer and is not sent.
     if (!isShared(entry)) {
       if (receipts.length > 0) found.add('ghosts', name(entry))
       continue

@@ -7,8 +7,8 @@ import { Abandoned, persist } from './persist.ts'
 export type GatedPlan = {
   readonly clients: number
   /**
-   * How long a request is repeated, with its key, while its server is killed and comes back. Default: the request
-   * must be answered at once.
+   * Time in ms for which a request is repeated with its idempotency key, while its server is killed and comes back. By
+   * default the first request must be answered.
    */
   readonly persistMs?: number
   readonly withOtherEnds?: boolean
@@ -21,7 +21,7 @@ type State = {
   readonly persistMs: number
   readonly ends: Record<string, number>
   requests: number
-  /** Number of records that left a state after their client had waited for that. */
+  /** Number of records that have left a state for which their client had waited. */
   moved: number
   movedAtMs: number
   stopping: boolean
@@ -35,23 +35,22 @@ export type RunningGatedClients = Loops & {
 
 const WAIT_SECONDS = 5
 /**
- * If a completion is unverified for longer, the test reports it as a failure, provided that many others were verified
- * meanwhile. It also does so if no completion was verified for long. Killed workers that come back get little CPU on
- * a busy machine.
+ * Maximum time in ms until a completion is verified. The test fails if a completion waits longer while many others are
+ * verified, or if no completion is verified for long. Killed workers that come back get little CPU on a busy machine.
  */
 const VERIFIED_MS_MAX = 30_000
 const OVERTAKEN_MAX = 64
 const STALLED_TIMES = 2
 /**
- * This deadline is longer than most outages. A creation that has no answer by then is sent again with a later
- * deadline.
+ * Time in ms until the deadline of a record. It is longer than most outages. A creation without an answer until the
+ * deadline is sent again with a later deadline.
  */
 const DEADLINE_MS = 20_000
 const DEADLINE_PASSED = /answered 400: .*\/deadline has passed/
 
 /**
- * Starts clients in a closed loop. Each acts for both parties of one record at a time, from creation to verdict. The
- * gate alternates between the principal and `auto`, and the rules alternately pass and fail. Every request must be
+ * Starts clients in a closed loop. Each client acts for both parties of one record at a time, from creation to verdict.
+ * The gate alternates between the principal and `auto`, and the rules alternately pass and fail. Every request must be
  * answered as expected.
  */
 export async function startGatedClients(
@@ -113,8 +112,8 @@ async function takeThrough(state: State, parties: Parties, n: number): Promise<s
 }
 
 /**
- * Lets a record expire. If an outage delays its creation past its own deadline, the record is created with a later
- * one.
+ * Lets a record expire. If an outage delays the record's creation past its deadline, the client creates it with a later
+ * deadline.
  */
 async function letExpire(state: State, parties: Parties): Promise<string> {
   for (let ms = DEADLINE_MS; ; ms *= 2) {
@@ -138,8 +137,8 @@ async function create(state: State, parties: Parties, terms: object): Promise<st
 }
 
 /**
- * Waits until the record has left the states, with requests that the server answers on a change. Returns the record's
- * new state.
+ * Waits until the record has left the states. It uses requests that the server answers when the record changes. Returns
+ * the record's new state.
  */
 async function waitWhile(
   state: State,

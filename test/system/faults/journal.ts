@@ -2,14 +2,14 @@ import { closeSync, openSync, readdirSync, readFileSync, writeSync } from 'node:
 import { join } from 'node:path'
 
 /**
- * Outcome of one request, as its client saw it. An *intent* is the request, however often it was sent. Each of its
- * records has the intent's name in its payload, so that records can be traced to their request even without an
- * answer.
+ * Outcome of one request, as its client saw it. An *intent* is the request, however often it was sent. Each record of
+ * the request has the intent's name in its payload. So records can be traced to their request even without an answer.
  *
  * - `acked`: a 201 named the records.
- * - `refused`: nothing was written, by the answer or because no connection was made. The request is not retried.
- * - `unknown`: there was no answer, or the answer leaves it open. The request is not retried; it may be in the ledger
- *   once.
+ * - `refused`: nothing was written, because the answer says so or because no connection was made. The request is not
+ *   retried.
+ * - `unknown`: there was no answer, or the answer does not say what happened. The request is not retried. Its records
+ *   may be in the ledger once.
  */
 export type JournalLine = {
   readonly intent: string

@@ -25,7 +25,7 @@ export type AgentReckoning = {
   readonly doubled: number
   /** Number of records in the ledger that the agent had not started to record. */
   readonly ghosts: number
-  /** Number of records that are not behind the record that the agent recorded before. */
+  /** Number of records that stand directly behind a record which the agent recorded later. */
   readonly disordered: number
   /** Number of batches that each killed agent left in its spool. A kill that leaves none tests nothing. */
   readonly filesLeft: readonly number[]
@@ -65,7 +65,7 @@ export async function killAgent(dir: string, plan: Plan): Promise<AgentReckoning
   }
 }
 
-/** Maximum time of an agent's start on a busy machine. Otherwise a start takes half a second. */
+/** Maximum time in ms of an agent's start on a busy machine. Normally a start takes half a second. */
 const BEGIN_MS_MAX = 60_000
 const AGENT = new URL('./agent.ts', import.meta.url).pathname
 
@@ -146,7 +146,7 @@ function reckon(taken: readonly number[], stored: readonly Stored[]): Counts {
     const promised = taken[life]!
     counts.taken += promised
     for (let i = 0; i < promised; i++) if (!seen.has(i)) counts.lost++
-    // One more record than promised may be in the ledger: the one that the agent was recording when it was killed.
+    // The ledger may contain one record more than the agent promised: the record during which the agent was killed.
     for (const [i, count] of seen) {
       counts.doubled += count - 1
       if (i > promised) counts.ghosts++

@@ -69,13 +69,13 @@ const CALLS = 3
 const LOGS = 3
 /** Attribute that identifies a log. The attribute is metadata, so it is stored as it is and not as a digest. */
 const LOG_ID = 'gen_ai.response.id'
-/** Limit for a request without an answer, because its server may be gone. */
+/** Maximum time in ms to wait for an answer, because the server may be gone. */
 const ANSWER_MS_MAX = 30_000
 const PAUSE_MS = 20
 
 /**
- * Sends runs of an agent one after another. The spans of the last request are sent again with the next ones, as in
- * the groups of a collector.
+ * Sends runs of an agent one after another. Each request also repeats the spans of the request before, like the groups
+ * of a collector.
  */
 class Exporter {
   readonly spans = new Set<string>()

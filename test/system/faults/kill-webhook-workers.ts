@@ -18,7 +18,7 @@ type WebhookKillPlan = {
   readonly ledgers: number
   readonly endpointsPerLedger: number
   readonly loadMs: { readonly min: number; readonly max: number }
-  /** True: at the end, retries come immediately and leases of killed workers are ended. */
+  /** True if retries come immediately at the end, and if the leases of killed workers are ended. */
   readonly hurry: boolean
 }
 
@@ -26,11 +26,14 @@ export type WebhookKillOutcome = WebhookReckoning & {
   readonly requestsHit: readonly number[]
 }
 
-/** A kill waits at most this long for a request that it can interrupt. */
+/** Maximum time in ms for which a kill waits for a request that it can interrupt. */
 const HIT_MS_MAX = 500
 const SINGLE_EVERY_MS_MAX = 150
 
-/** Kills one of two delivering worker processes and restarts it. The two alternate, and the moments are random. */
+/**
+ * Kills one of two worker processes that deliver, and restarts it. The kills alternate between the two workers and come
+ * at random moments.
+ */
 export async function killWebhookWorkers(dir: string, plan: WebhookKillPlan): Promise<WebhookKillOutcome> {
   const deployment = await Deployment.start({ dir, apis: 1, worker: 2 })
   const listeners: Listener[] = []

@@ -21,14 +21,17 @@ export type WorkerKillOutcome = {
   /** Number of records with an `auto` gate that were verified but not judged. */
   readonly unjudged: number
   /**
-   * Number of verifications that were given up. An audit that was interrupted by six kills is given up too, and runs
-   * again the next day.
+   * Number of verifications that were given up. Audits do not count: an audit that six kills interrupted is given up,
+   * and runs again the next day.
    */
   readonly deadLetters: number
   readonly waitingHit: readonly number[]
 }
 
-/** Kills one of two worker processes under load and restarts it. The two alternate, and the moments are random. */
+/**
+ * Kills one of two worker processes under load, and restarts it. The kills alternate between the two workers and come
+ * at random moments.
+ */
 export async function killWorkersUnderLoad(dir: string, plan: WorkerKillPlan): Promise<WorkerKillOutcome> {
   const deployment = await Deployment.start({ dir, apis: 1, worker: 2 })
   let clients: RunningGatedClients | null = null
@@ -58,7 +61,10 @@ export async function killWorkersUnderLoad(dir: string, plan: WorkerKillPlan): P
   }
 }
 
-/** Counts waiting completions. These are at least the killed worker's, and may include those of the other worker. */
+/**
+ * Counts waiting completions. The number includes all completions of the killed worker, and may include completions of
+ * the other worker.
+ */
 async function countWaiting(url: string): Promise<number> {
   return withPatientClient(url, async (client) => {
     const { rows } = await client.query<{ count: number }>(

@@ -19,11 +19,11 @@ export async function readRecords(url: string, ledger: string): Promise<StoredRe
 }
 
 /**
- * Checks a ledger twice and returns its size. Throws at the first fault. The first check is in this file and shares
- * no code with the product: seq is dense, each leaf matches its envelope, each link matches its predecessor, the head
- * matches the last entry. The second check is the full verifier.
+ * Checks a ledger twice and returns its size. Throws at the first fault. The first check is in this file and shares no
+ * code with the product. It checks that seq is dense, that each leaf matches its envelope, that each link matches its
+ * predecessor and that the head matches the last entry. The second check is the full verifier.
  *
- * If a checkpoint is missing, the check waits for it: on a busy machine a worker was 93 s late.
+ * If a checkpoint is missing, the check waits for it. On a busy machine a worker was 93 s late.
  */
 export async function checkLedger(url: string, ledger: string): Promise<number> {
   const size = await checkChain(url, ledger)

@@ -17,15 +17,15 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 
 /**
- * A tmpfs. A write to the image is complete at once there, so the image has exactly the content that a disk would
- * have.
+ * A folder on a tmpfs. A write to an image in this folder is complete at once. So the image has exactly the content
+ * that a disk would have.
  */
 const PARENT = '/dev/shm'
 const IMAGE_BYTES = 1024 * 1024 * 1024
 const FREE_BYTES_MIN = 3 * IMAGE_BYTES
 const UNMOUNT_MS_MAX = 10_000
 
-/** Returns why disks cannot be made on this machine, or null. */
+/** Returns the reason why this machine cannot make such disks, or null if it can. */
 export function whyNoLoopImages(): string | null {
   if (process.platform !== 'linux') return 'loop devices are Linux only'
   if (process.getuid?.() !== 0) return 'mounting needs root'
@@ -94,8 +94,8 @@ export class LoopDisk {
   }
 
   /**
-   * Loses everything that is not flushed yet. `killAll` must end every process with open files on this disk. It runs
-   * after the image was copied. So data that these processes flush while they end is lost too.
+   * Cuts the power: everything that is not flushed yet is lost. `killAll` must end every process with open files on
+   * this disk. It is called after the image was copied. So data that these processes flush while they end is lost too.
    */
   async cutPower(killAll: () => Promise<void>): Promise<void> {
     const copy = `${this.#image}.after`
@@ -113,9 +113,9 @@ export class LoopDisk {
   }
 
   /**
-   * `commit=600` prevents flushes that no process requested: by default ext4's journal writes data every 5 s. The
-   * kernel's write-back also writes data that is older than 30 s, but a round is shorter than that. So no setting of
-   * the whole machine must change.
+   * `commit=600` prevents flushes that no process requested. By default ext4's journal writes data every 5 s. The
+   * kernel's write-back need not be changed for the whole machine: it writes only data that is older than 30 s, and
+   * each round of the test is shorter.
    */
   async #mount(): Promise<void> {
     await run('mount', ['-o', 'loop,commit=600', this.#image, this.mountPoint])
@@ -135,8 +135,8 @@ export class LoopDisk {
 }
 
 /**
- * Cleans up when this process ends, however it ends. The shell waits for the end of its input, which the kernel
- * closes with this process.
+ * Starts a shell that removes the disk when this process ends, however it ends. The shell waits until the kernel closes
+ * the shell's input, which happens when this process ends.
  */
 function watch(dir: string): () => void {
   const script = `while read -r _; do :; done

@@ -8,21 +8,20 @@ import { formatReckoning, type Reckoning } from './reckoning.ts'
 
 export type Scene = { readonly deployment: Deployment; readonly proxy: TcpProxy }
 
-/** `heal` runs after `ms`. Without `heal` the outage ends by itself. */
+/** An outage. `heal` is called after `ms`. Without `heal` the outage ends by itself. */
 type Outage = {
   readonly break: (scene: Scene) => Promise<unknown> | unknown
   readonly ms: number
   readonly heal?: (scene: Scene) => Promise<unknown> | unknown
 }
 
-/** Outages of databases, and of the networks in front of them. */
 export const OUTAGES = {
   'read-only': {
     break: (scene) => setReadOnly(scene, 'on'),
     ms: 800,
     heal: (scene) => setReadOnly(scene, 'off'),
   },
-  // Simulates a failover: another database becomes the writer, and the sessions of the old one end.
+  // Simulates a failover: another database becomes the writer, and the sessions of the old writer end.
   'read-only, sessions ended': {
     break: async (scene) => {
       await setReadOnly(scene, 'on')
@@ -59,7 +58,7 @@ export type OutageOutcome = {
   readonly entries: number
   readonly attempts: Readonly<Record<string, number>>
   readonly readiness: Readonly<Record<string, number>>
-  /** Times from the database's return to the first acknowledged record, and to a newer checkpoint. */
+  /** Times in ms from the database's return to the first acknowledged record, and to a newer checkpoint. */
   readonly recoveries: readonly {
     readonly outage: OutageName
     readonly appendMs: number

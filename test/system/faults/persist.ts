@@ -5,8 +5,9 @@ const AGAIN_AFTER_MS = 100
 export class Abandoned extends Error {}
 
 /**
- * Repeats a request until the answer is not a 503, because its server may be killed and come back. Returns that
- * answer. The request must have an idempotency key or change nothing. Throws if no such answer came in time.
+ * Repeats a request while the answer is a 503 or missing, because its server may be killed and come back. Returns the
+ * first other answer. The request must have an idempotency key or change nothing. Throws if no other answer came in
+ * time.
  */
 export async function persist<A extends { readonly status: number; readonly body: unknown }>(
   send: () => Promise<A>,

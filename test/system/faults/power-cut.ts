@@ -11,7 +11,7 @@ type PowerCutPlan = { readonly fsync: 'on' | 'off'; readonly clients: number; re
 
 type PowerCutOutcome = {
   readonly reckoning: Reckoning
-  /** True: the database started again. Without fsync it may fail to start. */
+  /** True if the database started again. Without fsync it may fail to start. */
   readonly recovered: boolean
 }
 
@@ -39,8 +39,8 @@ export async function cutPowerUnderLoad(plan: PowerCutPlan): Promise<PowerCutOut
 
 async function cutOnce(disk: LoopDisk, deployment: Deployment, plan: PowerCutPlan): Promise<PowerCutOutcome> {
   const ledgers = await deployment.createLedgers(2)
-  await disk.sync() // The ledgers themselves must survive the power cut.
-  const files = mkdirOnce(disk.dir, 'clients') // The clients' files are not on the disk, because the clients' power stays on.
+  await disk.sync() // The creation of the ledgers must survive the power cut, so it is flushed.
+  const files = mkdirOnce(disk.dir, 'clients') // The clients' power stays on, so their files are not on this disk.
   const clients = startClientsOn(deployment, files, ledgers, plan.clients)
   await sleep(plan.loadMs)
   deployment.freezePostgres()

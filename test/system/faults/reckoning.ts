@@ -4,25 +4,27 @@ export type StoredRecord = {
   readonly ledger: string
   readonly id: string
   readonly seq: number
-  /** The request that made the record, and the record's position in that request. Both are in the record's payload. */
+  /**
+   * The request that made the record, and the record's position in that request. The record's payload contains both.
+   */
   readonly intent: string
   readonly item: number
 }
 
-/** Counts of records, unless the comment says otherwise. `lost`, `doubled`, `ghosts` and `torn` must be 0. */
+/** Counts of records, unless a member's comment says otherwise. `lost`, `doubled`, `ghosts` and `torn` must be 0. */
 export type Reckoning = {
   readonly acked: number
   readonly found: number
   readonly lost: number
-  /** Number of additional records for an item that has more than one. */
+  /** Number of additional records for items that have more than one record. */
   readonly doubled: number
   /**
-   * Records in the ledger that should not exist: the client was told that nothing was written, or the record was
-   * never sent.
+   * Number of records in the ledger that should not exist. Either the client was told that nothing was written, or the
+   * record was never sent.
    */
   readonly ghosts: number
   readonly torn: number
-  /** Number of requests with an unknown outcome, and how many of them are in the ledger. */
+  /** Number of requests with an unknown outcome, and the number of these requests that are in the ledger. */
   readonly unknown: number
   readonly unknownFound: number
   readonly refused: number

@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export type Balancer = {
   readonly url: string
   /**
-   * Resolves once the backend has this state. An operator who restarts backends one after another also waits for it.
+   * Resolves once the balancer has put the backend `in` or taken it `out`. An operator also waits for this before
+   * restarting the next backend.
    */
   until(backend: number, state: 'in' | 'out'): Promise<void>
   stop(): Promise<void>
@@ -20,8 +21,8 @@ const STATE_MS_MAX = 30_000
 /**
  * Starts a minimal load balancer, which sends new connections to the backends round-robin. A backend that fails its
  * check gets no new connections. A backend that refuses a connection is skipped. The balancer forwards bytes without
- * parsing them, so it can neither repeat a request nor wait for its end. So only the servers can prevent failed
- * requests.
+ * parsing them. So it can neither repeat a request nor wait for the end of a request. Only the servers can prevent
+ * failed requests.
  */
 export async function startBalancer(urls: readonly string[]): Promise<Balancer> {
   const backends = urls.map((url) => ({
@@ -86,7 +87,7 @@ function connect({ host, port }: Backend): Promise<Socket | null> {
   })
 }
 
-/** Checks a backend repeatedly. One failed check takes the backend out, one successful check puts it back. */
+/** Checks a backend repeatedly. One failed check takes the backend out. One successful check puts it back in. */
 async function check(backend: Backend, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     backend.in = await isReady(backend)

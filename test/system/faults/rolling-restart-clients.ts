@@ -25,17 +25,21 @@ export type RunningClients = Pick<Loops, 'finish'> & {
 }
 
 /**
- * Maximum of the random pause between two requests of every fourth client. The pause is long, so that the client's
- * connection is idle when a server starts to stop.
+ * Maximum of the random pause in ms between two requests of every fourth client. The pause is long, so that the
+ * client's connection is idle when a server starts to stop.
  */
 const THINK_MS_MAX = 400
-/** Maximum of the random pause of the other clients, so that a full machine causes no failures. */
+/**
+ * Maximum of the random pause in ms between two requests of all clients except every fourth. Without the pause, a
+ * machine at full load would cause failures.
+ */
 const PAUSE_MS_MAX = 20
 const FILLER = 'a purchase order was created and confirmed by the supplier; '.repeat(4)
 
 /**
- * Starts clients in a closed loop, each with a keep-alive connection. Half of them use Node's agent, half raw
- * sockets. Half notarize, half get notarized records. No request is retried, so every failure is counted.
+ * Starts clients in a closed loop, each with a keep-alive connection. Half of the clients use Node's agent, the other
+ * half raw sockets. Half of the clients notarize records, the other half get notarized records. No request is retried,
+ * so every failure is counted.
  */
 export function startRestartClients(plan: ClientPlan): RunningClients {
   const state: State = {
@@ -58,7 +62,7 @@ export function startRestartClients(plan: ClientPlan): RunningClients {
 
 type State = {
   readonly plan: ClientPlan
-  /** Part of the names of intents, which makes them unique among runs on one ledger. */
+  /** Part of the names of intents. It makes the names unique among runs on one ledger. */
   readonly run: string
   readonly ends: Record<string, number>
   answered: number

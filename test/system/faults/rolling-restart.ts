@@ -21,8 +21,8 @@ export type RestartOutcome = {
   readonly entries: number
   readonly ends: Readonly<Record<string, number>>
   /**
-   * For each restart: the time from SIGTERM to the end of the process, its exit code or signal, and the requests
-   * answered meanwhile.
+   * For each restart: the time from SIGTERM to the end of the process, its exit code or signal, and the number of
+   * requests that were answered in this time.
    */
   readonly stops: readonly {
     readonly ms: number
@@ -59,16 +59,18 @@ export async function restartUnderLoad(dir: string, plan: RestartPlan): Promise<
 type StopPlan = Omit<RestartPlan, 'rounds'>
 
 /**
- * Times around the moment when the server stops listening. Before it, clients are blocked and then start no more
- * requests. After it, they are released.
+ * Times in ms around the moment when the server stops listening. HOLD_BEFORE_MS before that moment, the ledger's head
+ * is locked. FINISH_BEFORE_MS before it, the clients stop starting requests. RELEASE_AFTER_MS after it, the lock is
+ * released.
  */
 const HOLD_BEFORE_MS = 700
 const FINISH_BEFORE_MS = 500
 const RELEASE_AFTER_MS = 300
 
 /**
- * Stops the only API process under load. The clients continue until shortly before it stops listening, as behind a
- * balancer. A lock blocks the requests that are in progress then. They must be answered afterwards.
+ * Stops the only API process under load. The clients start new requests until shortly before the server stops
+ * listening, as behind a balancer. A lock blocks the requests that are in progress at that moment. They must be
+ * answered after the lock is released.
  */
 export async function stopUnderLoad(
   dir: string,

@@ -15,8 +15,8 @@ type SeveralServersOutcome = {
 }
 
 /**
- * Runs two API processes that write to the same ledgers at once. A transaction of one may lock ledgers that the other
- * needs.
+ * Runs two API processes that write to the same ledgers at once. A transaction of one process may lock ledgers that the
+ * other process needs.
  */
 export async function loadTwoServers(
   dir: string,
@@ -49,9 +49,9 @@ const HOLD_MS = 4
 const PAUSE_MS = 10
 
 /**
- * Locks one head after another for a moment, as a third process would. Without this, two transactions hardly ever
- * meet, because taking twenty locks is so fast. If both must wait for a head, they meet. Then different lock orders
- * would cause a deadlock.
+ * Locks one head after another for a moment, as a third process would. Without these locks two transactions hardly ever
+ * overlap, because a transaction takes its twenty locks very fast. With these locks, two transactions often wait for a
+ * head at the same time. If they took their locks in different orders, a deadlock would occur.
  */
 async function holdHeads(url: string, ledgers: readonly Ledger[], signal: AbortSignal): Promise<void> {
   await withClient(url, async (client) => {

@@ -9,14 +9,14 @@ export type WebhookReckoning = {
   readonly events: number
   readonly received: number
   /**
-   * Numbers of events that were received again for any reason, and of those among them whose first answer was a
-   * failure.
+   * `duplicates` is the number of events that were received again, for any reason. `retried` is the number of events
+   * whose first answer was a failure.
    */
   readonly duplicates: number
   readonly retried: number
   readonly lost: number
   readonly disordered: number
-  /** Number of events that came with two ids, and of ids that came with two events. */
+  /** Number of events that came with two ids, plus the number of ids that came with two events. */
   readonly unstable: number
   readonly ghosts: number
 }
@@ -27,11 +27,11 @@ type Heard = { readonly id: string; readonly name: string; readonly checkpointSi
 export type Listener = Awaited<ReturnType<typeof startListener>>
 
 /**
- * If no delivery comes for this long, missing events count as lost. The time is longer than any wait before the
+ * Time in ms without a delivery after which missing events count as lost. The time is longer than any wait before the
  * second retry.
  */
 const QUIET_MS_MAX = 60_000
-/** Share of events that the receivers fail at first, and the delay of answers. */
+/** Share of events that the receivers answer with a failure at first, and the delays of answers. */
 const FAILURE_SHARE = 0.05
 const ANSWER_MS_MAX = 25
 const SLOW_SHARE = 0.005
@@ -179,7 +179,10 @@ function countLost({ expected, received }: Reckoned): number {
   return [...expected.keys()].filter((name) => !heard.has(name)).length
 }
 
-/** A checkpoint that was published while the endpoint was created may be delivered or not. */
+/**
+ * Counts received events that were not expected. A checkpoint that was published while the endpoint was created may be
+ * delivered or not, so it does not count.
+ */
 function countGhosts({ expected, received, startSeq }: Reckoned): number {
   return received.filter(({ name, checkpointSize }) => {
     const isOld = checkpointSize !== null && checkpointSize <= startSeq

@@ -16,7 +16,7 @@ import {
 } from './mallory.ts'
 import { verifyOwnExport } from './unchanged.ts'
 
-/* The victim's sender must neither crash nor accept the false answers of a peer. */
+/* Tests that the victim's sender neither crashes nor accepts the false answers of a peer. */
 
 /** Returns rows that show which entries of the victim the peer has received. */
 async function heardOf({ victim, peer }: Mallory): Promise<string[]> {
@@ -42,8 +42,8 @@ function hurry(victim: Organisation) {
 }
 
 /**
- * Asserts that after such an answer the victim's delivery fails with the code, changes nothing, and pauses before it
- * retries.
+ * Asserts that after Mallory's false answer the victim's delivery fails with the code, changes nothing, and pauses
+ * before it retries.
  */
 async function believesNothing(mallory: Mallory, lie: (heard: Heard) => Lie, code: RegExp): Promise<void> {
   const before = await heardOf(mallory)
@@ -62,7 +62,7 @@ async function believesNothing(mallory: Mallory, lie: (heard: Heard) => Lie, cod
 test('an answer that is none, or says what the peer has not signed, is no answer', async (t) => {
   const mallory = await meetMallory(t)
   const { victim, chain } = mallory
-  // From now on there is an entry to send.
+  // Mallory answers 500, so that from now on an entry waits to be sent.
   mallory.lie = () => ({ status: 500, body: {} })
   await createShared(mallory)
   await until(async () => (await drainOf(mallory)).failures > 0)
@@ -74,7 +74,10 @@ test('an answer that is none, or says what the peer has not signed, is no answer
       outcome: 'received',
       envelope: make(entry).envelope,
     }))
-  /** Mallory signed these entries, but they are not in Mallory's chain. */
+  /**
+   * Replaces the newest entry of Mallory's chain by the same entry with changes, such as another signer. Returns the
+   * new entry.
+   */
   const signed = (line: TestLine, more: object) => {
     chain.forget()
     return chain.append({ ...appendingOf(line), ...more })
@@ -228,7 +231,8 @@ test('what a peer refuses for good is a dead letter, and what it says of it is n
     ['fork', 'unexpected_answer', 'unexpected_answer', 'unexpected_answer'],
   )
   for (const { detail } of data) assert.ok((detail ?? '').length <= 1_000)
-  // Entries of other records are sent. These entries are sent too, once the peer accepts them.
+  // The peer answers honestly from now on. Entries of other records are sent normally, and the refused entries are sent
+  // again.
   mallory.lie = (heard) => mallory.honestAnswer(heard)
   await createShared(mallory)
   await until(async () => (await drainOf(mallory)).behind === 0)

@@ -14,14 +14,11 @@ import {
 } from './mallory.ts'
 import { unchanged, verifyOwnExport } from './unchanged.ts'
 
-/* Tests false entries. A peer signs them with its real key and sends them correctly. */
+/* Tests false entries that a peer signs with its real key and sends correctly. */
 
 type Line = TestLine | SentLine
 
-/**
- * Asserts that the last line is refused with the code. Each other line must be `missing` or refused too, and nothing
- * may be appended.
- */
+/** Asserts that the last line is refused with the code, and that the victim appends nothing. */
 async function refuses(
   mallory: Mallory,
   lines: Line | readonly Line[],
@@ -43,7 +40,7 @@ async function refusedAsWhole(mallory: Mallory, entries: readonly SentLine[]): P
   assert.deepEqual([status, body.code], [422, 'invalid_request'])
 }
 
-/** Signs another entry in place of the line. The line must be the last of Mallory's chain. */
+/** Signs another entry in place of the line. The line must be the last line of Mallory's chain. */
 function instead(mallory: Mallory, line: TestLine, predicate: object, more: object = {}): TestLine {
   mallory.chain.forget()
   const appending = appendingOf(line)
@@ -184,7 +181,8 @@ test('entries of a record come in order, once, and each is one that may follow',
       ...appendingOf(activated),
       predicate: { ...appendingOf(activated).predicate, recordedAt: '2026-11-20T13:00:00.000Z' },
     })
-    // Another entry with version 2 is sent at its own seq, and at the seq of the first one.
+    // Mallory signs another entry with version 2 and sends it twice: with its own seq, and with the seq of the first
+    // entry with version 2.
     await refuses(mallory, other, 'fork')
     await refuses(mallory, { ...toSent(other), seq: activated.seq }, 'fork')
     const stranger = mallory.record().last()

@@ -126,7 +126,8 @@ test('the principal cancels while the performer delivers: one of them wins, and 
     ])
     const { state } = await recordOf(victim, created.id)
     if (cancelled.status === 200 && answer === 'completion-submitted') {
-      // Both requests succeeded, because a delivered completion can still be cancelled.
+      // Both the offered completion and the cancellation succeeded, because a record with a submitted completion can
+      // still be cancelled.
       assert.equal(state, 'CANCELLED')
       wins.submitted++
     } else if (cancelled.status === 200) {

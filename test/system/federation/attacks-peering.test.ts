@@ -122,7 +122,7 @@ test('the holder of the invitation becomes the peer, once, and nobody else does'
         409,
         'token_used',
       )
-      // The winner now has a peering with this ledger, so a second introduction is refused.
+      // The winner of the race now has a peering with the victim's ledger, so a second introduction is refused.
       await refused(victim, () => winner.introduce(other), 409, 'peer_exists')
     },
   )
@@ -217,7 +217,8 @@ test('without an allowance a peer is not at a loopback address', async (t) => {
   const mallory = await Mallory.open(t, victim)
   const invitation = await mallory.invite()
   await refused(victim, () => mallory.introduce(invitation), 422, 'url_refused')
-  // A private address is refused by name too, because the name is resolved at each request.
+  // A name of a private address is refused too. The server resolves the name at each request, so the refusal may come
+  // only when the victim sends something.
   const named = mallory.identity({ url: `https://localhost:${new URL(mallory.url).port}` })
   const { status } = await mallory.introduce(invitation, { invited: named })
   if (status === 200) {

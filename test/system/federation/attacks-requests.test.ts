@@ -89,7 +89,8 @@ test('a tenant of the same server has the same key, and is somebody else', async
   const own = mallory.record().last()
   const sent = (line: Parameters<typeof toSent>[0]) => ({ entries: [toSent(line)] })
   const notarized = tenant.notarize()
-  // The tenant has another peering with the same victim. The same key signs the tenant's requests.
+  // Another tenant of Mallory's server also has a peering with the victim. The same key signs the requests of both
+  // tenants.
   const second = await Mallory.open(t, victim, tenant)
   await second.join(await second.invite())
   await second.greet()
@@ -111,7 +112,8 @@ test('a tenant of the same server has the same key, and is somebody else', async
     const [outcome] = await unchanged(victim, () => mallory.outcomes([line]))
     assert.deepEqual([outcome.outcome, outcome.code], ['refused', 'ledger_foreign'])
   }
-  // The other peer's worker has signed this request. The attacker redirects it to this peering.
+  // The request is signed for the other tenant's peering. An attacker changes two headers, so that the request names
+  // Mallory's peering and ledger.
   const taken = (signed: Record<string, string>) => ({
     ...signed,
     'tallystick-peering': peer,
@@ -272,7 +274,7 @@ test('the key of before a rotation signs nothing more, and what it signed before
   const forged = mallory.chain.append({ ...appendingOf(stolen), signer: old })
   const [outcome] = await unchanged(victim, () => mallory.outcomes([forged]))
   assert.deepEqual([outcome.outcome, outcome.code], ['refused', 'key_not_current'])
-  // The old key cannot introduce another key either.
+  // The old key cannot introduce another new key.
   const branch = mallory.chain.rotateServerKey(thief, old)
   await refused(
     mallory.victim,

@@ -19,8 +19,9 @@ import {
 import { unchanged, verifyOwnExport } from './unchanged.ts'
 
 /*
- * Entries that a peer signs with its real key, and that would make the victim's own export invalid. The inbox must
- * refuse what a verifier refuses, even if the peering changes between a request's headers and its body.
+ * Tests entries that a peer signs with its real key, and that would make the victim's own export invalid. The inbox
+ * must refuse every entry that a verifier refuses, even if the peering changes between a request's headers and its
+ * body.
  */
 
 function sayRevoked(mallory: Mallory, changes: object = {}): TestLine {

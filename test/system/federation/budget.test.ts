@@ -23,7 +23,7 @@ test('a peer that is full for the day is told so, tries again later, and lacks n
   const first = await share({ home, guest, peer: id, performer: null })
   await untilBoth(first, 'CREATED')
 
-  // The budget is set to what has already arrived, so it is used up.
+  // The budget is set to the amount that has already arrived, so it is used up.
   const { budget } = await setBudget({ entriesPerDay: 1, bytesPerDay: 1_000_000 })
   assert.deepEqual(budget.entries, { used: 1, perDay: 1 })
   const records = [first, await share({ home, guest, peer: id, performer: null })]

@@ -37,7 +37,7 @@ test('servers and workers tell what they send to peers, what came, and what is l
     await reaches(zero, guest, 'worker', 'peer_lag_entries', { state: 'active' })
     await reaches(zero, guest, 'worker', 'peer_offers_pending')
     const ended = { outcome: 'received' }
-    // The guest sent three entries: the invited side's peer-added and the two offers.
+    // The guest sent three entries: the peer-added of the invited side, and the two offers.
     await reaches((count) => count === 3, guest, 'worker', 'peer_entries_sent_total', ended)
     await reaches((count) => count === 3, home, 'api', 'peer_entries_received_total', ended)
     // The home sent five entries, from record-created to the verdict.

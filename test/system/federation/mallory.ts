@@ -30,8 +30,8 @@ import {
 import { makeGated } from '../../helpers/test-gated.ts'
 
 /*
- * A dishonest peer. It has a ledger in memory with its own keys, signs and sends whatever a test wants, and has a
- * server for its answers.
+ * A dishonest peer. It has a ledger in memory with its own keys. It signs and sends whatever a test wants. Its server
+ * gives its answers.
  */
 
 export type Answered = {
@@ -44,7 +44,7 @@ export type Answered = {
 type Outcome = any
 
 export type Forged = {
-  /** Path of the request, and the path that is signed. Default: the path of the purpose. */
+  /** Path of the request and of the signature. The default is the path of the purpose. */
   readonly path?: string
   readonly signedPath?: string
   readonly peering?: string
@@ -53,15 +53,15 @@ export type Forged = {
   readonly signer?: Signer
   readonly nowMs?: number
   readonly nonce?: Uint8Array
-  /** Target server; default: the victim's. */
+  /** Server to which the request is sent. The default is the victim's server. */
   readonly server?: string
-  /** Public URL in the signature; default: the victim's. */
+  /** Public URL in the signature. The default is the victim's public URL. */
   readonly publicUrl?: string
   readonly body?: string
   readonly headers?: (signed: Record<string, string>) => Record<string, string>
 }
 
-/** A request from the victim. `entries`: the request's entries with their seqs and leaves. */
+/** A request from the victim. `entries` are the request's entries with their seqs and leaves. */
 export type Heard = {
   readonly path: string
   // biome-ignore lint/suspicious/noExplicitAny: as it came
@@ -110,7 +110,7 @@ export class Mallory {
     return mallory
   }
 
-  /** Opens Mallory with an active peering, to which the victim invited. */
+  /** Makes Mallory with an active peering. The victim made the invitation. */
   static async meet(t: Test, victim: Organisation): Promise<Mallory> {
     const mallory = await Mallory.open(t, victim)
     await mallory.join(await mallory.invite())
@@ -222,7 +222,7 @@ export class Mallory {
     throw new Error(`the entries were answered ${status}: ${JSON.stringify(body)}`)
   }
 
-  /** Sends entries. Throws unless all of them are received. */
+  /** Sends entries. Throws if one of them is not received. */
   async take(lines: readonly (TestLine | SentLine)[], more: object = {}): Promise<void> {
     const outcomes = await this.outcomes(lines, more)
     const other = outcomes.find(({ outcome }) => outcome !== 'received')
@@ -261,7 +261,10 @@ export async function meetMallory(t: Test): Promise<Mallory> {
   return Mallory.meet(t, victim!)
 }
 
-/** Returns the arguments that make the same entry again. */
+/**
+ * Takes an entry's line. Returns the arguments with which `append` makes another entry with the same statement and
+ * documents.
+ */
 export function appendingOf({ envelope, documents }: Pick<TestLine, 'envelope' | 'documents'>) {
   const { kind, subjects, predicate } = parseStatement(parseEnvelope(fromBase64(envelope)).payload)
   return { kind, subjects, predicate, documents }

@@ -35,7 +35,9 @@ type Operation =
     }
   | { readonly kind: 'share'; readonly record: number }
   | { readonly kind: 'suspend' | 'resume'; readonly side: 0 | 1 }
-  /** Limit of entries from the other side, so low that it is reached; null: no limit. */
+  /**
+   * Maximum number of entries from the other side; null if there is no limit. The limit is so low that it is reached.
+   */
   | { readonly kind: 'budget'; readonly side: 0 | 1; readonly entries: number | null }
   | { readonly kind: 'fault'; readonly side: 0 | 1; readonly fault: Fault }
   | { readonly kind: 'wait' }
@@ -151,7 +153,7 @@ class Pair {
   }
 
   /**
-   * Sets a side's budget. After an increase it requests a replay, so that the other side need not wait for its next
+   * Sets a side's budget. After an increase it requests a replay, so that the other side does not wait until its next
    * attempt.
    */
   async #setBudget(side: 0 | 1, entries: number | null): Promise<void> {
@@ -224,7 +226,10 @@ class Pair {
     this.made = []
   }
 
-  /** Returns true if a completion waits for the worker, because its record would change after the comparison. */
+  /**
+   * Returns true if a completion waits for the worker. Then the worker would still change the completion's record after
+   * a comparison.
+   */
   async #isVerifying(): Promise<boolean> {
     const states = await Promise.all(this.all.map(async (made) => (await look(this.sides[0], made)).state))
     return states.includes('SUBMITTED')

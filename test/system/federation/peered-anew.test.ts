@@ -41,8 +41,8 @@ test('a peering that was revoked is followed by another one, which takes over wh
 
   assert.equal((await shareAnew(waiting)).status, 200)
   await untilBoth(waiting, 'CREATED')
-  // At first the guest has the record through the first peering, which has ended. This waits until the record arrives
-  // through the second one.
+  // At first the guest has the record through the first peering, which has ended. The test waits until the record
+  // arrives through the second peering.
   await until(async () => (await look(guest, waiting)).gated.share[0].peer === second)
   await offer(waiting, 'activate')
   await untilBoth(waiting, 'ACTIVE')

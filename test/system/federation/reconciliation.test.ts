@@ -53,9 +53,9 @@ test('two servers, and the exports of both', async (t) => {
   await t.test('are reconciled, and each says what it sent and holds', async () => {
     const ours = await askAnew(home, id)
     assert.deepEqual([ours.reconciled, ours.reasons, ours.asking], [true, [], false])
-    // The first record has five entries, the other has three.
+    // The first record has five entries, and the second record has three.
     assert.deepEqual(ours.sent, { records: 2, entries: 8, acknowledged: 8, inFlight: 0, deadLetters: 0 })
-    // The four are the invited side's half of the handshake and three offers.
+    // The four entries are the invited side's peer-added and three offers.
     assert.deepEqual(ours.received, { records: 0, entries: 4, forks: 0 })
     assert.deepEqual(ours.offers, {
       made: { pending: 0, taken: 0, refused: 0 },
@@ -103,7 +103,7 @@ test('two servers, and the exports of both', async (t) => {
       stdout: 'RECONCILED records=2 entries=12 offers=3 inFlight=0 keys=self-asserted\n',
       stderr: '',
     })
-    // The seven are the handshake, the entry that shares the record, and the record's five entries.
+    // The seven entries are the peer-added, the entry that shares the record, and the record's five entries.
     assert.match(
       (await runAlone(['reconcile', others, ours])).stdout,
       /^RECONCILED records=1 entries=7 offers=0 inFlight=0 /,
@@ -187,7 +187,8 @@ test('two servers, and the exports of both', async (t) => {
     assert.deepEqual([status, body.code], [409, 'state_conflict'])
     await untilQuiet(home, otherId)
     const { state, sent } = await reconciliation(home, otherId)
-    // The seven are the share of the record, its five entries, and the end of the peering.
+    // The seven entries are the one that shares the record, the record's five entries, and the one that ends the
+    // peering.
     assert.deepEqual([state, sent.entries, sent.acknowledged], ['revoked', 7, 7])
     const invited = await home.ask('POST', '/v1/peers', { body: { name: 'nobody yet' } })
     const nothing = await reconciliation(home, invited.id)

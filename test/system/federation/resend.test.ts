@@ -42,7 +42,7 @@ test('what a peer lacks though it was sent, it is sent again once it was asked w
   await untilBoth(lacked, 'CREATED')
   await untilBoth(known, 'CANCELLED')
 
-  // The home also lacks an offer of the guest.
+  // The home also lacks an offer, because the guest has marked the offer as sent without sending it.
   await guest!.sql("update tallystick.peer_cursors set resume_at = now() + interval '1 hour'")
   await offer(lacked, 'activate')
   await guest!.sql(TAKE_ALL_FOR_SENT)
@@ -63,7 +63,7 @@ test('a record that was shared after its creation is sent with its share first, 
     home!.ask('POST', `/v1/records/${id}/share`, { body: { share: [{ peer: peering, documents: 'whole' }] } })
   const reconcile = () => home!.ask('POST', `/v1/peers/${peering}/reconciliation`, { body: {} })
 
-  // The two sides are compared while the share waits to be sent.
+  // The two sides are compared while the entry that shares the record waits to be sent.
   const early = await create()
   await home!.sql("update tallystick.peer_cursors set resume_at = now() + interval '1 hour'")
   await shareLater(early)
@@ -72,7 +72,7 @@ test('a record that was shared after its creation is sent with its share first, 
   const of = { home: home!, guest: guest!, peer: peering, performer: null as never }
   await untilBoth({ ...of, id: early }, 'CREATED')
 
-  // The peer has lost the share, as after a restore from a backup.
+  // The peer has lost the entry that shares the record, as after a restore from a backup.
   const lost = await create()
   await home!.sql("update tallystick.peer_cursors set resume_at = now() + interval '1 hour'")
   await shareLater(lost)
@@ -81,7 +81,7 @@ test('a record that was shared after its creation is sent with its share first, 
   await reconcile()
   await untilBoth({ ...of, id: lost }, 'CREATED')
 
-  // A later step finds that the peer lacks the record.
+  // The peer has lost the entry that shares the record. This is found when the record's next step is sent.
   const stepped = await create()
   await home!.sql("update tallystick.peer_cursors set resume_at = now() + interval '1 hour'")
   await shareLater(stepped)

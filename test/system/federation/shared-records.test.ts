@@ -90,7 +90,7 @@ test('what is shared with a peer is listed, both ways', async (t) => {
     const one = async (id: string) =>
       expectStatus(200, await app.send('GET', `/v1/peers/${home.peer}/records/${id}`)).json()
     assert.deepEqual(await one(taken.id), { ...expected[1], typeDefinition: DEFINITION })
-    // The definition is left out if the type is built-in, or is a type of this ledger.
+    // The answer has no definition if the type is built-in or belongs to this ledger.
     assert.deepEqual(await one(last.id), { ...expected[3], typeDefinition: null })
     assert.deepEqual(await one(own.id), { ...expected[0], typeDefinition: null })
   })

@@ -25,7 +25,7 @@ import {
 import { until } from '../../helpers/wait.ts'
 
 /**
- * Columns of a ledger's data about its peers that are not evidence, each with the reason. The test is like
+ * Columns of a ledger's data about its peers that are not evidence, each with the reason. This test works like
  * tamper-columns.test.ts.
  */
 const NOT_EVIDENCE: Record<string, string> = {

@@ -7,7 +7,7 @@ import type { Organisation } from '../../helpers/federation.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
 import type { Answered } from './mallory.ts'
 
-/** Selects, for comparison, counts of everything that a peer could have added to a ledger. */
+/** Query for a comparison. It returns counts and states of everything that a peer could have added or changed. */
 const STANDING = `
   select 'entries' as name, ledger_id::text || ' ' || count(*) as value from tallystick.entries group by ledger_id
   union all select 'received', ledger_id::text || ' ' || count(*) from tallystick.received_entries group by ledger_id

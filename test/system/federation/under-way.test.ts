@@ -9,9 +9,8 @@ import { type Heard, type Lie, leafOf, type Mallory, meetMallory, type SentLine 
 import { verifyOwnExport } from './unchanged.ts'
 
 /*
- * Two requests to a peer are in progress at once (src/outside/federation/peer-sender.ts). The sender must handle
- * their answers in order. It must send an entry without an outcome again, whatever the answers about later entries
- * say.
+ * Two requests to a peer are in progress at once (src/outside/federation/peer-sender.ts). The sender must handle their
+ * answers in order. It must send an entry without an outcome again, whatever the answers say about later entries.
  */
 
 /** 41 entries of this size fill a request. So the records need two full requests and a partial one. */
@@ -30,7 +29,7 @@ class Conversation {
     this.mallory = mallory
   }
 
-  /** Receives requests one after another. Each is answered when the promise of `answer` resolves. */
+  /** Receives requests one after another. A request is answered when the promise of `answer` resolves. */
   listen(answer: (request: number, heard: Heard) => Promise<Lie | null>): void {
     this.mallory.lie = async (heard) => {
       const request = this.requests.push(heard.body.entries.map(({ seq }: SentLine) => seq)) - 1

@@ -22,7 +22,7 @@ test('peers cosign each other’s checkpoints, and nobody has to set anything fo
     [acme, bolt],
     [bolt, acme],
   ] as const) {
-    // The witness's key is read from the witness itself, not from the operator that it witnesses.
+    // The witness's key is read from the witness, not from the ledger whose checkpoints it cosigns.
     const vkey: string = (await witnessOf(other)).ownKey
     const served = async () => side.ask('GET', `/tlog/${side.ledger}/checkpoint`) as Promise<string>
     await until(async () => cosignersOf(await served(), [vkey]).length === 1)
@@ -70,7 +70,7 @@ test('a peer that shows another history than before is refused, and two trees of
   assert.equal(cosignersOf(grown.note + grown.body.line, [ownKey]).length, 1)
   const back = await send(chain, 3, 4)
   assert.deepEqual(back.body, { outcome: 'conflict', size: 5 })
-  // The request names another log than the peering's, or another key than the one that signed.
+  // The request names a log other than the peering's log, or a key other than the key that signed.
   const stranger = formatNoteKey('other.example/log', 'signature', chain.noteSigner.key.raw, sha256)
   assert.equal((await send(chain, 5, 5, { log: stranger })).body.outcome, 'refused')
   const refused = await send(chain, 5, 5, { witness: ownKey })

@@ -72,7 +72,7 @@ test('the guide names values that there are', () => {
   const unknown = named
     .filter((name) => name.split('.')[0]! in values)
     .filter((name) => !known.some((path) => path === name || path.startsWith(`${name}.`)))
-    // A name below a value whose names the user chooses is known, such as one in `api.serviceAccount.annotations`.
+    // Leaves out names below a value whose content the user chooses, such as `api.serviceAccount.annotations`.
     .filter((name) => !known.some((path) => name.startsWith(`${path}.`)))
   assert.deepEqual(unknown, [])
 })
@@ -93,7 +93,7 @@ test('load balancers close idle connections before servers do, and after streams
   }
 })
 
-/** Lists names such as `api.autoscaling.enabled`. Names below a value whose names the user chooses are left out. */
+/** Lists names such as `api.autoscaling.enabled`. Names below a value whose content the user chooses are left out. */
 function namesOf(value: Values, path = ''): string[] {
   return Object.entries(value)
     .flatMap(([name, inner]) => {

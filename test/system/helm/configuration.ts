@@ -61,7 +61,10 @@ type Volume = {
   readonly secret?: { readonly items?: readonly { readonly path: string }[] }
 }
 
-/** Returns the environment of a container. Keys are files of a Secret; a mounted key is read from `dir`. */
+/**
+ * Returns the environment of a container. API keys and other keys are files of a Secret. A mounted key is read from
+ * `dir`.
+ */
 function environmentOf(
   { env = [], volumeMounts = [] }: Container,
   volumes: readonly Volume[],

@@ -97,8 +97,8 @@ export function findUnknownFieldsOfCrds(validators: Validators, renderings: read
 }
 
 /**
- * Returns the folder with the module's definitions. They come from the cache or from the module, whose checksum is
- * pinned here.
+ * Returns the folder with the module's definitions. The definitions come from the cache or from the module, whose
+ * checksum is pinned here.
  */
 async function fetchModule({ module, sum, files }: (typeof SOURCES)[number]): Promise<string> {
   const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache')

@@ -19,8 +19,8 @@ type Values = {
 }
 
 /**
- * Returns the names in the values that do not match the Cluster object. The operator creates Services and Secrets
- * with the cluster's name.
+ * Returns the names in the values that do not match the Cluster object. The Postgres operator names Services and
+ * Secrets after the cluster.
  */
 export function findMissingNames(objects: readonly KubernetesObject[], { database }: Values): string[] {
   const [{ metadata, spec }] = objects as [KubernetesObject]

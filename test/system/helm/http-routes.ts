@@ -20,8 +20,8 @@ const keyOf = (ledger: string) => ({ authorization: `Bearer tly_${ledger}0123456
 const OPERATOR = { authorization: `Bearer tlo_${'e'.repeat(40)}` }
 
 /**
- * Requests, each with the deployment that must get it. Deployment `a` takes new ledgers; `b` has the first two. This
- * is the table of docs/operate/capacity.md#several-deployments-behind-one-address.
+ * Requests, each with the deployment that must get it. Deployment `a` takes new ledgers. Deployment `b` has the first
+ * two ledgers. The rows follow the table of docs/operate/capacity.md#several-deployments-behind-one-address.
  */
 const REQUESTS: readonly (readonly [deployment: 'a' | 'b', request: Request])[] = [
   ...[
@@ -59,7 +59,7 @@ const REQUESTS: readonly (readonly [deployment: 'a' | 'b', request: Request])[] 
   ),
 ]
 
-/** Returns the requests that reach another deployment than the one of their ledger. */
+/** Returns the requests that reach a deployment without the ledger of the request. */
 export function findStrays(renderings: readonly Rendering[]): string[] {
   const faults: string[] = []
   for (const [, group] of Map.groupBy(
@@ -98,7 +98,9 @@ function route(routes: readonly Route[], request: Request): string {
   return isTie && best.deployment !== next.deployment ? 'two deployments' : best.deployment
 }
 
-/** An exact path ranks before a prefix, then the longer path, then more headers. */
+/**
+ * Ranks a match. An exact path ranks before a prefix. Then the longer path wins, and then the larger number of headers.
+ */
 function rankOf({ path, headers = [] }: Match): readonly number[] {
   return [path.type === 'Exact' ? 1 : 0, path.value.length, headers.length]
 }

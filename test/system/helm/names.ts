@@ -63,8 +63,8 @@ function tryPod(promtool: string, rules: Parameters<typeof realLifeTests>[2], po
 }
 
 /**
- * Returns those selectors of the pages that match nothing in this rendering. The selectors must work for every
- * release name.
+ * Returns the selectors in the documentation that match nothing in this rendering. They must work for every name of a
+ * release.
  */
 export function findBlindSelectors(name: string, objects: readonly KubernetesObject[]): string[] {
   const labels = [

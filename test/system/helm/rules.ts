@@ -54,7 +54,7 @@ function labelFaults(object: KubernetesObject): string[] {
   const { labels = {}, name } = object.metadata
   // These objects come from extraObjects, so the rules do not apply.
   if (name.includes('as-a-') || object.apiVersion.startsWith('gateway.envoyproxy.io/')) return []
-  // The pod of `helm test` is not made from a template of another object, so it has only a pod's labels.
+  // The pod of `helm test` is not made from the template of another object, so it has only the labels of a pod.
   const wanted = object.kind === 'Pod' ? OWN_LABELS.slice(0, 3) : [...OWN_LABELS, 'helm.sh/chart']
   const long = Object.values(labels).filter((value) => value.length > 63)
   return [

@@ -23,7 +23,7 @@ import { findRunaways } from './scaling.ts'
 import { sweep } from './sweep.ts'
 import { findBreakingChanges, keepThisVersion } from './upgrade.ts'
 
-/** The oldest version that the chart accepts (Chart.yaml), and a new one. */
+/** The oldest version that the chart accepts (Chart.yaml), and a new version. */
 const KUBERNETES_VERSIONS = ['1.30.0', '1.36.0']
 const NEWEST = KUBERNETES_VERSIONS.at(-1)!
 

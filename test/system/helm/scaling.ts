@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import type { KubernetesObject, Rendering } from './render.ts'
 
 /**
- * Backlogs, as multiples of one worker's work. Most need fewer workers than the maximum, because the maximum would
- * hide a wrong sum.
+ * Backlogs as multiples of one worker's work. Most backlogs need fewer workers than the maximum, because a result at
+ * the maximum would hide a wrong sum.
  */
 const BACKLOGS = [0.5, 1.01, 1.5, 2.5, 100]
 const METRIC = /tallystick_\w+/

@@ -16,7 +16,10 @@ type Schema = {
   readonly $defs?: Readonly<Record<string, Schema>>
 }
 
-/** Wrong contents for a value, which are tried one after another. All other values are those of the base. */
+/**
+ * Wrong contents for a value of values.yaml. Each content is tried alone: all other values come from the file that
+ * `baseOf` names.
+ */
 const WRONG: Readonly<Record<string, readonly unknown[]>> = {
   null: [null],
   empty: ['', [], {}],
@@ -25,7 +28,7 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
   odd: ['with space', 'a:b', '{{ .Values }}', 'https://user:pass@host:99999/'],
 }
 
-/** Definitions whose contents are defined by Kubernetes, and whose errors its schemas find. */
+/** Definitions whose contents Kubernetes defines. Kubernetes' schemas find errors in them. */
 const FOREIGN = new Set(['affinity', 'behavior', 'authenticationRef'])
 
 const TRIED_AT_ONCE = 2
@@ -68,7 +71,7 @@ export async function sweep(
     }
     try {
       const objects = parse(stdout)
-      // Without requests and limits the cluster decides, so such a pod is allowed.
+      // A pod without requests and limits is allowed, because then the cluster decides.
       const found = path.includes('resources') ? [] : findFaults(objects)
       faults.push(...[...found, ...findRefusedConfigurations(objects)].map((fault) => `${name}: ${fault}`))
       rendered.push({
@@ -100,7 +103,10 @@ function baseOf(path: readonly string[]): string {
   return join(CHART_DIR, 'ci', `${path.includes('keda') ? 'autoscaling-keda' : 'everything'}-values.yaml`)
 }
 
-/** The message names the value by its whole path, or by its last name, because it may be about the value's parent. */
+/**
+ * Returns true if the message names the value, by the whole path or by the last name. The last name is enough, because
+ * the message may be about the value's parent.
+ */
 function isNamed(message: string, path: readonly string[]): boolean {
   return (
     [path.join('.'), `/${path.join('/')}`, path.at(-1)!].some((name) => message.includes(name)) &&
@@ -118,7 +124,7 @@ function pathsOf(of: Schema, root: Schema, path: readonly string[] = []): string
     })
 }
 
-/** Sets a value as Helm does; null removes the value. */
+/** Sets a value as Helm does. null removes the value. */
 function lay(values: Values, [name, ...rest]: readonly string[], value: unknown): Values {
   if (rest.length === 0) {
     if (value !== null || Object.keys(values).length === 0) return { ...values, [name!]: value }

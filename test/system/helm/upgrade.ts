@@ -10,8 +10,9 @@ const KEPT_FILE = 'immutable.json'
 type Immutable = Readonly<Record<string, unknown>>
 
 /**
- * Returns two sorts of fields: those that Kubernetes refuses to change, and those whose change makes another object.
- * These are names, selectors of Deployments, and claims except their size.
+ * Returns the fields that an upgrade must not change: names of objects, selectors of Deployments, cluster IPs of
+ * Services, and claims except their size. Kubernetes refuses to change some of these fields. Changing a name makes
+ * another object.
  */
 export function immutableParts(objects: readonly KubernetesObject[]): Immutable {
   const kept = objects.filter(({ metadata }) => metadata.annotations?.['helm.sh/hook'] === undefined)
@@ -56,7 +57,7 @@ export function compare(before: Immutable, after: Immutable): string[] {
   })
 }
 
-/** Stores the fields of this version. The file of an earlier version is never written again. */
+/** Stores the fields of this version. The files of earlier versions are never written again. */
 export async function keepThisVersion(helm: Helm, kubernetesVersion: string, version: string): Promise<void> {
   const file = join(KEPT_DIR, version, KEPT_FILE)
   if (existsSync(file)) return

@@ -16,8 +16,8 @@ import { type Pod, podOf, type Stored } from './pods.ts'
 const PROJECT = join(import.meta.dirname, '..', '..', '..')
 const KUBERNETES = '1.36.0'
 /**
- * First removes the roles that this Postgres already has. Then creates a master user like that of RDS: it is no
- * superuser, and it can grant rds_iam.
+ * First removes the roles that this Postgres already has. Then creates a master user like the master user of RDS: it is
+ * no superuser, and it can grant rds_iam.
  */
 const MASTER = `
   drop database tallystick;
@@ -30,9 +30,9 @@ const blocks = markedBlocks('docs/operate/eks.md')
 const block = (language: string, part: string) => blockWith(blocks, language, part)
 
 /**
- * Follows docs/operate/eks.md from its secrets to the verified record. Its SQL runs on a Postgres whose master user
- * has only the rights of Amazon's. Helm renders its values. Each pod runs as a process with the manifest's arguments,
- * environment and files. Only addresses and ports differ, because all pods share one loopback.
+ * Follows docs/operate/eks.md from its secrets to the verified record. The page's SQL runs on a Postgres whose master
+ * user has only the rights of Amazon's master user. Helm renders the page's values. Each pod runs as a process with the
+ * manifest's arguments, environment and files. Only addresses and ports differ, because all pods share one loopback.
  */
 export async function walkEks(helm: string, dir: string): Promise<string> {
   mkdirSync(dir)
@@ -66,7 +66,10 @@ export async function walkEks(helm: string, dir: string): Promise<string> {
   }
 }
 
-/** Follows the page with tokens instead of passwords. This Postgres supports only a part of that: the migration. */
+/**
+ * Follows docs/operate/eks.md with tokens instead of passwords. Only the migration runs, because it needs no token, and
+ * the Postgres of this test accepts none.
+ */
 export async function migrateForIam(helm: string, dir: string): Promise<string> {
   mkdirSync(dir)
   const secrets = await makeSecrets(dir)

@@ -42,7 +42,7 @@ const WITHOUT_EFFECT: readonly {
 
 const AGENT = 'agt_01jegv5gyme00r000000000001'
 
-/** Test data with a verdict. `kinds`: kinds of the entries in the data. */
+/** Test data with a verdict. `kinds` are the kinds of the entries in the data. */
 type Corpus = { readonly kinds: ReadonlySet<string>; readonly verdict: () => string | Promise<string> }
 
 type Cell = {
@@ -137,7 +137,8 @@ function* cellsOfAll(): Generator<Cell> {
     for (const [column, change, value] of changesOf(rule)) {
       const { [column]: _, ...others } = rule
       const row = (value === undefined ? others : { ...rule, [column]: value }) as KindRule
-      // Such a change has no effect, because another column implies the same value: the actor of an offered step.
+      // A change without effect is skipped. Another column implies the same value, such as the actor of an offered
+      // step.
       if (isDeepStrictEqual(rowOf(kind, row), ENTRY_KINDS[kind as EntryKind])) continue
       yield { kind: kind as EntryKind, column, change, row }
     }
@@ -170,7 +171,7 @@ function* changesOf(rule: KindRule): Generator<Change> {
   for (const [i] of (rule.gives ?? []).entries())
     yield ['gives', `not ${rule.gives![i]!.at}`, rule.gives!.toSpliced(i, 1)]
   if (rule.ends) yield ['ends', 'none', undefined]
-  // Refusals are about records, so an entry without a record has none.
+  // A refused offer names a record. So `offer-refused` is tried only for kinds with a record.
   for (const receivedBy of ['entry-received', 'offer-refused', 'peer-key-rotated', undefined])
     if (
       receivedBy !== rule.receivedBy &&
@@ -183,7 +184,7 @@ function* changesOf(rule: KindRule): Generator<Change> {
   if (rule.step) yield ['step', 'nothing', () => {}]
 }
 
-/** Returns the name of the document; null: no subject of this kind names a document. */
+/** Returns the name of the document, or null if no subject of this kind names a document. */
 function documentOf({ subjects }: KindRule): readonly string[] | null {
   if (subjects.includes('rec')) return ['payload']
   return subjects.includes('cmp') ? ['evidence'] : null

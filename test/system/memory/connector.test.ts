@@ -17,7 +17,10 @@ async function heapKib(): Promise<number> {
   return process.memoryUsage().heapUsed / 1024
 }
 
-/** Resolves any number of names, each of which is another origin. Of every four names, one fails and one is refused. */
+/**
+ * Resolves any name. Each different name is a different origin. Of every four names, one does not resolve and one has a
+ * refused address.
+ */
 const anyName = async (name: string) => {
   const n = Number(/\d+/.exec(name)![0])
   if (n % 4 === 0) throw new Error('ENOTFOUND')
@@ -38,8 +41,9 @@ test('origins that were called once leave nothing behind', { timeout: 60_000 }, 
   const before = await call(2 * OUTBOUND_IDLE_CONNECTIONS_MAX + 200)
   const origins = 4_000
   await call(origins)
-  // The growth is 125 KiB in total. If an empty list stayed for each origin, it would be 540 KiB; if a connection
-  // stayed, 10 MiB. A connection that is closing is gone within seconds, so the check is repeated.
+  // The growth is 125 KiB in total. If an empty list stayed for each origin, the growth would be 540 KiB. If a
+  // connection stayed for each origin, it would be 10 MiB. A connection that is closing is gone within seconds, so the
+  // check is repeated.
   const check = async () => {
     const grownKib = (await heapKib()) - before
     assert.ok(grownKib < 300, `${grownKib} KiB`)

@@ -131,7 +131,8 @@ test('an export of 20,000 records and 40 MB', async (t) => {
       const stream = await openExport(t, app, origin)
       const first = await readSome(stream, 1)
       for (let queries = -1; queries !== reads.queries; await sleep(300)) queries = reads.queries
-      // The server has filled the sockets' buffers and then stopped. Without backpressure it would have read 40 MB.
+      // The server has filled the sockets' buffers and then stopped reading ahead. Without backpressure it would have
+      // read 40 MB.
       assert.ok(reads.bytes < 20 * MIB, `${Math.round(reads.bytes / MIB)} MiB were read ahead`)
       collectGarbage()
       const held = memoryBytes() - before
@@ -172,7 +173,7 @@ test('an export of 20,000 records and 40 MB', async (t) => {
     }
     assert.ok((await reading).length > 40 * MIB)
     // The bounds are wide, because other test files may use the cores. If requests waited for the whole export, only
-    // one would have been served.
+    // one request would have been served.
     assert.ok(requests > 3, `${requests} requests were served meanwhile`)
     assert.ok(slowestMs < 5_000, `a request took ${Math.round(slowestMs)} ms`)
   })
@@ -214,7 +215,7 @@ function countReads(t: TestContext, app: TestApp): { queries: number; bytes: num
 
 type Documents = { readonly payload?: Buffer; readonly content?: Buffer }
 
-/** Posts a batch. `bytes`: random bytes per record, because other bytes would be compressed in a chunk. */
+/** Posts a batch. `bytes` is the number of random bytes per record. Other bytes would be compressed in a chunk. */
 async function postBatch(app: TestApp, count: number, bytes = 0): Promise<void> {
   const records = Array.from({ length: count }, (_, i) =>
     genericBody({ i, noise: randomBytes(bytes).toString('base64') }),

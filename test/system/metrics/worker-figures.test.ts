@@ -11,7 +11,7 @@ import { startReceiver } from '../../helpers/webhook-receiver.ts'
 import { sampleOf } from '../../observe/metrics/exposition.ts'
 import { startWorkerOn } from '../deployment/test-deployment.ts'
 
-/** Maximum wait. On a busy machine, a poll each second and the start of a thread add up. */
+/** Maximum wait in ms. The worker polls once a second and starts a thread. On a busy machine both delays add up. */
 const PATIENCE_MS = 30_000
 const ENVIRONMENT = { TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8' }
 

@@ -1,6 +1,6 @@
 /**
- * A change that breaks one important line. `from`: text that occurs once in the file. `breaks`: the promise that the
- * change breaks.
+ * A change that breaks one important line. `from` is a text that occurs once in the file. `breaks` is the promise that
+ * the change breaks.
  */
 export type Mutation = {
   readonly file: string

@@ -1,11 +1,12 @@
 /*
- * npm run drill -- mutations [--only TEXT] [--whole]
+ * npm run drill -- mutations [--only TEXT] [--from N] [--whole]
  *
- * Breaks one line after another in a copy of the project, and runs the tests that are nearest to the line's file by
+ * Breaks one line after another in a copy of the project. Runs the tests that are nearest to the line's file by
  * imports. If these pass, all of `npm test` runs. Prints the test that noticed each mutation. Exits with 1 if a
  * mutation was not noticed.
  *
  * - --only: only mutations whose file or promise contains the text.
+ * - --from: starts with mutation N of the list, for a run that was interrupted.
  * - --whole: runs all of `npm test` at once.
  *
  * The tests must pass without a mutation, because every failure counts as noticed.
@@ -24,8 +25,12 @@ const ROOT = resolve(import.meta.dirname, '..', '..', '..')
 const NEAREST_MAX = 24
 const RUN_MS_MAX = 20 * 60_000
 
-const { values } = parseArgs({ options: { only: { type: 'string' }, whole: { type: 'boolean' } } })
-const chosen = MUTATIONS.filter(({ file, breaks }) => `${file} ${breaks}`.includes(values.only ?? ''))
+const { values } = parseArgs({
+  options: { only: { type: 'string' }, from: { type: 'string', default: '1' }, whole: { type: 'boolean' } },
+})
+const chosen = MUTATIONS.slice(Number(values.from) - 1).filter(({ file, breaks }) =>
+  `${file} ${breaks}`.includes(values.only ?? ''),
+)
 const copy = copyProject()
 let survived = 0
 for (const [i, mutation] of chosen.entries()) {
@@ -50,6 +55,9 @@ function copyProject(): string {
     cpSync(join(ROOT, file), join(dir, file))
   }
   symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules'))
+  // Some tests search the files that git knows.
+  execFileSync('git', ['init', '--quiet'], { cwd: dir })
+  execFileSync('git', ['add', '--all'], { cwd: dir })
   return dir
 }
 
@@ -83,7 +91,9 @@ function nearTo(file: string): string[] {
   return [...tests.filter(isOfRoom), ...tests.filter((test) => !isOfRoom(test))].slice(0, NEAREST_MAX)
 }
 
-/** Runs the files, or all of `npm test`, until the first failure. Returns the failed test; null: all passed. */
+/**
+ * Runs the files, or all of `npm test`, until the first failure. Returns the failed test, or null if all tests passed.
+ */
 async function firstFailure(files: readonly string[]): Promise<string | null> {
   const run = spawn(process.execPath, ['test/run.ts', ...files], {
     cwd: copy,

@@ -4,22 +4,22 @@ export type AlertCase = {
   readonly alert: string
   readonly severity: 'page' | 'ticket'
   /**
-   * Series that replace those of a healthy installation with the same names. The other series stay, except those in
-   * `without`.
+   * Series of the case. They replace the series of a healthy installation that have the same names. All other series
+   * stay, except those in `without`.
    */
   readonly series: Series
   /**
-   * True: the case does not use the series of a healthy installation, because evaluating days of those series takes
+   * True if the case does not use the series of a healthy installation, because evaluating days of those series takes
    * long.
    */
   readonly isAlone?: boolean
   readonly without?: readonly string[]
   readonly atMinute: number
-  /** Minutes from the fault until the alert's `for` starts. Some faults count only after a while. Default: 0. */
+  /** Minutes from the fault until the alert's `for` starts. Some faults count only after a while. The default is 0. */
   readonly ripens?: number
   /**
-   * Minutes for which the condition may last without an alert; default: a third of the `for`. 0: the alert may fire
-   * at once.
+   * Minutes for which the condition may last without an alert. The default is a third of the alert's `for`. With 0 the
+   * alert may fire at once.
    */
   readonly brief?: number
   readonly labels?: Readonly<Record<string, string>>

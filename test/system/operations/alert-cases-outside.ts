@@ -15,7 +15,7 @@ export const OUTSIDE_CASES: readonly AlertCase[] = [
     ripens: 10,
     description: '1 endpoints wait for events, and none receives any.',
   },
-  // The endpoint is in a pause, but for longer than any pause may last.
+  // The pause of the endpoint lasts longer than any pause may last.
   {
     ...page,
     alert: 'TallystickWebhooksNotDelivered',
@@ -72,7 +72,7 @@ export const OUTSIDE_CASES: readonly AlertCase[] = [
     labels: { state: 'disabled' },
     description: '1 endpoints became disabled within an hour.',
   },
-  // The count stays the same, because another endpoint was resumed at the same time.
+  // The number of paused endpoints stays the same, because another endpoint was resumed at the same time.
   {
     ...ticket,
     alert: 'TallystickWebhookEndpointStopped',
@@ -148,7 +148,7 @@ export const OUTSIDE_CASES: readonly AlertCase[] = [
     [
       ['CreateContainerConfigError', { CreateContainerConfigError: flat(1) }],
       ['ContainerCreating', { ContainerCreating: flat(1) }],
-      // One process runs for a minute before it fails. The other waits for the schema until it gives up.
+      // One process runs for a minute before it fails. The other process waits for the schema until it gives up.
       ['CrashLoopBackOff', { CrashLoopBackOff: comesAndGoes(5, 1) }],
       ['CrashLoopBackOff', { CrashLoopBackOff: comesAndGoes(5, 5) }],
       ['ImagePullBackOff', { ErrImagePull: comesAndGoes(1, 5), ImagePullBackOff: `_ ${comesAndGoes(5, 1)}` }],
@@ -167,7 +167,10 @@ export const OUTSIDE_CASES: readonly AlertCase[] = [
   })),
 ]
 
-/** Returns a series that kube-state-metrics shows for `waits` minutes, and then not for `gone` minutes. */
+/**
+ * Returns a series that kube-state-metrics shows for `waits` minutes and then hides for `gone` minutes, again and
+ * again.
+ */
 function comesAndGoes(waits: number, gone: number): string {
   return Array.from(
     { length: Math.ceil(MINUTES / (waits + gone)) },

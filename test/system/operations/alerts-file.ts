@@ -27,8 +27,8 @@ export function readAlerts(): Alert[] {
 }
 
 /**
- * Returns a section of a runbook, such as worker.md#jobs-were-given-up. The section ends before the next heading of
- * the same level. null: the section does not exist.
+ * Returns a section of a runbook, such as worker.md#jobs-were-given-up, or null if the section does not exist. The
+ * section ends before the next heading of the same level.
  */
 export function runbookSection(runbook: string): { readonly title: string; readonly text: string } | null {
   const [, page, anchor] = /^([a-z-]+\.md)#([a-z-]+)$/.exec(runbook) ?? []

@@ -112,7 +112,7 @@ export const HEALTHY: Series = {
     flat(1),
 }
 
-/** Series of other healthy situations. No alert may fire in them either. */
+/** Series of other healthy situations, in which no alert may fire. */
 export const QUIET: Readonly<Record<string, Series>> = {
   'rounds of what leaves for the archive, and rests after them, that take long': Object.fromEntries(
     ['archive', 'release'].flatMap((follower) => [

@@ -12,9 +12,9 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Returns tests that each expression finds at least one sample. They use every metric of docs/operate/observe.md with
- * all of its labels, because labels that do not match can be noticed only if samples exist. `rulesFile`: rules that
- * some expressions need.
+ * Returns tests of the dashboard's expressions. Each test checks that an expression finds at least one sample. The
+ * tests use every metric of docs/operate/observe.md with all of its labels, because wrong labels can be noticed only if
+ * samples exist. `rulesFile` contains rules that some expressions need.
  */
 export function panelTests(rulesFile: string): unknown {
   const series = ['server', 'worker'].flatMap((process) =>

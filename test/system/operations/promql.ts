@@ -15,9 +15,9 @@ const METRICS = new Map(readReferencePage().map((metric) => [metric.name, metric
 const ROUTES = readFileSync(join(PROJECT_DIR, 'docs/reference/access.md'), 'utf8')
 
 /**
- * Returns the metrics, labels and label values of an expression that no process has. It compares with
- * docs/operate/observe.md, which test/observe/metrics/reference.test.ts compares with the processes. `made`: labels
- * that label_replace makes.
+ * Returns the metrics, labels and label values of an expression that no process has. The expression is compared with
+ * docs/operate/observe.md, which test/observe/metrics/reference.test.ts compares with the processes. `made` lists
+ * labels that label_replace makes.
  */
 export function findStrangers(expr: string, made: readonly string[] = []): string[] {
   const selectors = [
@@ -38,7 +38,7 @@ export function findStrangers(expr: string, made: readonly string[] = []): strin
 
 function checkSelector(name: string, matchers: string, known: Set<string>): string[] {
   if (name.startsWith('tallystick:')) {
-    // This is a recorded metric. Its labels are those by which its own rule groups, and that rule is checked
+    // A rule records this metric. The metric's labels are the labels by which the rule groups. The rule is checked
     // separately.
     for (const [, label] of matchers.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)) known.add(label!)
     return []

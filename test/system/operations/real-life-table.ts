@@ -4,8 +4,8 @@ import { nameOf, QUIET_COLUMNS, SITUATIONS } from './real-life.ts'
 const COLUMNS = [...SITUATIONS.map(({ name }) => name), ...QUIET_COLUMNS]
 
 /**
- * Formats a table of every alert by situation, from promtool's JUnit results. A row has all cases of an alert.
- * `fires`: the alert fires within its `for` and five minutes, and not before the fault.
+ * Formats a table of every alert by situation, from promtool's JUnit results. A row stands for all cases of an alert. A
+ * cell says `fires` if the alert fires within its `for` and five minutes, and not before the fault.
  */
 export function table(junit: string): string {
   const failed = new Map(

@@ -3,8 +3,8 @@ import type { Rule } from './alerts-file.ts'
 import { HEALTHY, type Series } from './healthy-series.ts'
 
 /**
- * Repeats each case of an alert with series as real exporters produce them. There is one scrape a minute. `null`: the
- * scrape failed or found nothing, so Prometheus ends the series with a staleness marker.
+ * Repeats each case of an alert with series as real exporters produce them. There is one scrape a minute. A sample is
+ * null if the scrape failed or found nothing. Then Prometheus ends the series with a staleness marker.
  */
 type Samples = readonly (number | null)[]
 
@@ -12,19 +12,19 @@ type Samples = readonly (number | null)[]
 export type Situation = {
   readonly name: string
   readonly onset: number
-  /** Minute in which Prometheus starts; default: 0. */
+  /** Minute in which Prometheus starts. The default is 0. */
   readonly since?: number
   /**
-   * Returns the minutes in which a process restarts, besides minute 0. `replaced`: true if another pod replaces the
-   * process's pod, false if a new container starts in the same pod.
+   * Returns the minutes in which a process restarts, besides minute 0. `replaced` is true if another pod replaces the
+   * process's pod, and false if a new container starts in the same pod.
    */
   readonly starts: (onset: number) => readonly number[]
   readonly replaced?: boolean
-  /** Value of the counters at minute 0, for the first processes. */
+  /** Value of the counters at minute 0, before any process has restarted. */
   readonly counted?: number
-  /** Returns true if the scrape of this minute fails. `held`: the alert's `for` in minutes. */
+  /** Returns true if the scrape of this minute fails. `held` is the alert's `for` in minutes. */
   readonly isMissed: (minute: number, onset: number, held: number) => boolean
-  /** Number of minutes by which a gap in the scrapes may delay the alert. Default: 0. */
+  /** Number of minutes by which a gap in the scrapes may delay the alert. The default is 0. */
   readonly gap?: number
 }
 
@@ -53,7 +53,8 @@ export const SITUATIONS: readonly Situation[] = [
     isMissed: (minute, onset, held) =>
       minute > gapBegins(onset, held) && minute < gapBegins(onset, held) + GAP_MINUTES,
   },
-  // Before the restart the counter had the value 1. At its first scrape after the restart it has the value 1 again.
+  // Before the restart the counter had the value 1. At the first scrape after the restart the counter has the value 1
+  // again.
   { name: 'restarted as it begins', onset: 100, starts: (onset) => [onset], counted: 1, isMissed: never },
   { name: 'pods new as it begins', onset: 100, starts: (onset) => [onset], replaced: true, isMissed: never },
   { name: 'pods replaced', onset: 100, starts: (onset) => [onset + 2], replaced: true, isMissed: never },
@@ -72,8 +73,8 @@ export function nameOf(one: AlertCase, index: number, column: string): string {
 export const QUIET_COLUMNS = ['too short', 'over'] as const
 
 /**
- * Returns the tests of one case. In each situation the alert must fire in time. It must not fire before the fault, if
- * the fault ends early, or long after the fault.
+ * Returns the tests of one case. In each situation the alert must fire in time. It must not fire before the fault or
+ * long after the fault. If the fault ends early, it must not fire at all.
  */
 export function realLifeTests(one: AlertCase, index: number, rules: readonly Rule[]): Test[] {
   const metrics = metricsOf(rules)
@@ -201,7 +202,10 @@ const isCounter = (name: string) => /_(total|count|sum|bucket)(\{|$)/.test(name)
 const isTimestamp = (name: string) => /_timestamp_seconds(\{|$)/.test(name)
 const metricOf = (name: string) => name.replace(/\{.*/, '')
 
-/** Builds the series of a fault that lasts until minute `end`. `metrics`: the metrics to build; null: all. */
+/**
+ * Builds the series of a fault that lasts until minute `end`. `metrics` lists the metrics to build; null means all
+ * metrics.
+ */
 function seriesOf(
   one: AlertCase,
   situation: Situation,
@@ -248,7 +252,7 @@ function seriesOf(
         if (minute < from || minute > to) return null
         let value = isCounter(name) ? increaseAt(minute) : valueAt(minute)
         if (isCounter(name) && value !== null) value = counted += value
-        // A process that has just started has had no successful round, so this metric has no value.
+        // A process that has just started has not finished a successful round yet. So this metric has no value.
         if (!first && minute === from && name.includes('_last_success_timestamp_')) return null
         if (metricOf(name) === 'process_start_time_seconds' && !isChanged && ownProcess.test(name))
           value = first && situation.counted !== undefined ? -DAY_SECONDS : from * 60

@@ -56,8 +56,7 @@ test('what the operator is given to paste into psql shows who writes most, who h
 })
 
 /**
- * Asserts that the query makes all ledgers be archived anew, except a ledger with content that is only in the
- * archive.
+ * Asserts that the query causes a new archive of each ledger, except a ledger with content that is only in its archive.
  */
 async function assertArchivedAnew(app: TestApp, query: string): Promise<void> {
   await app.sql('insert into tallystick.archives (ledger_id) select ledger_id from tallystick.chain_heads')
@@ -95,7 +94,7 @@ async function assertFailingPeer(app: TestApp, query: string): Promise<void> {
   )
 }
 
-/** Asserts that the query shows a transaction that waits for another one's lock. */
+/** Asserts that the query shows a transaction that waits for a lock of another transaction. */
 async function assertWaiting({ database, sql }: TestApp, query: string): Promise<void> {
   const lock = 'select pg_advisory_xact_lock(4711)'
   await withClient(database.ownerUrl, async (holder) => {

@@ -8,7 +8,9 @@ import { bareEnvironment } from '../../helpers/bare-environment.ts'
 import { temporaryFiles } from '../../helpers/temporary-files.ts'
 import { RUNBOOKS_DIR } from './alerts-file.ts'
 
-/** A fake kubectl whose Jobs take a moment to end. Until then it refuses the log, as `kubectl logs` does. */
+/**
+ * A fake kubectl whose Jobs take a moment to end. Until a Job has ended, it refuses the log, as `kubectl logs` does.
+ */
 const KUBECTL = `#!/bin/bash
 echo "$*" >> "$DIR/asked"
 case "$*" in

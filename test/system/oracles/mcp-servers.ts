@@ -65,8 +65,8 @@ const SERVERS: Readonly<Record<string, Server>> = {
 }
 
 /**
- * Compares official servers with and without the proxy. The official client calls them. The proxy must forward each
- * byte, and both sides must see no difference. The ledger must have each call with its outcome.
+ * Compares official servers with and without the proxy. The official client calls the servers. The proxy must forward
+ * each byte, and both sides must see no difference. The ledger must have each call with its outcome.
  */
 export async function mcpServerChecks(
   client: Tallystick,
@@ -115,7 +115,7 @@ type Session = {
   readonly proxy: readonly string[]
 }
 
-/** Returns the answers of the calls. The folder is the same each time, so that the calls are the same too. */
+/** Returns the answers of the calls. Each use has the same folder, so that the calls are equal. */
 async function use(server: Server, program: string, files: string, { label, env, proxy }: Session) {
   const shared = join(files, 'shared')
   mkdirSync(shared, { recursive: true })

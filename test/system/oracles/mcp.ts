@@ -36,7 +36,7 @@ export async function mcpChecks(url: string, key: string): Promise<Check[]> {
     [`PyPI's mcp over HTTP, ${era}`, () => run(python, [script, era, 'http', `${url}/mcp`, key])],
     [
       `PyPI's mcp over stdio, ${era}`,
-      // URL and key are given as options, because the client passes on almost none of its variables.
+      // URL and key are given as options, because the client passes on almost none of its environment variables.
       () =>
         run(python, [script, era, 'stdio', process.execPath, CLI, 'mcp', '--server', url, '--api-key', key], {
           env,

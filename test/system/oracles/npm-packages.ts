@@ -4,8 +4,8 @@ import { ROOT } from '../../../tools/bundle.ts'
 import { npm } from '../../../tools/pack.ts'
 
 /**
- * Installs npm packages into their own folder, unless they are installed already. They are separate because nothing
- * else needs their hundreds of dependencies. Returns the path of `node_modules`.
+ * Installs npm packages into their own folder, unless they are installed already. The folder is separate, because
+ * nothing else needs the hundreds of dependencies. Returns the path of `node_modules`.
  */
 export async function installPackages(
   name: string,

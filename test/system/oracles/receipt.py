@@ -9,7 +9,8 @@ from pycose.keys import OKPKey
 from pycose.keys.curves import Ed25519
 from pycose.messages import Sign1Message
 
-# Labels of RFC 9942: receipts, vds, vdp, inclusion proof. Labels of docs/formats/receipts.md: size, item.
+# The first line has labels of RFC 9942: receipts, vds, vdp, inclusion proof. The second line has
+# labels of docs/formats/receipts.md: size, item.
 RECEIPTS, VDS, VDP, INCLUSION = 394, 395, 396, -1
 SIZE, ITEM = -65537, -65538
 

@@ -3,16 +3,16 @@
  *
  * Lets independent programs read a ledger:
  *
- * - Go's client of checksum databases (golang.org/x/mod/sumdb) and Tessera's client and fsck read its tiles and
- *   checkpoint, and those of its archive.
- * - pycose verifies its receipts; securesystemslib and in-toto's library verify a statement in DSSE.
- * - A witness cosigns its checkpoints. `tallystick witness` witnesses a Tessera log.
+ * - Go's client of checksum databases (golang.org/x/mod/sumdb) and Tessera's client and fsck read the tiles and the
+ *   checkpoint of the ledger, and those of its archive.
+ * - pycose verifies the ledger's receipts. securesystemslib and in-toto's library verify a statement in DSSE.
+ * - A witness cosigns the ledger's checkpoints. `tallystick witness` witnesses a Tessera log.
  * - A statement that pycose signed is registered, and go-cose checks it with its receipt.
  * - OpenTelemetry's exporters of Go and Python send spans and logs.
- * - PyPI's mcp and the conformance suite of MCP use it over stdio and HTTP. The official client calls three official
- *   servers through `tallystick mcp-proxy`.
+ * - PyPI's mcp and the conformance suite of MCP use the ledger over stdio and HTTP. The official client calls three
+ *   official servers through `tallystick mcp-proxy`.
  *
- * Each, except the exporters, must also refuse a faulty input.
+ * Each program, except the exporters, must also refuse a faulty input.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
@@ -36,7 +36,7 @@ import { mcpChecks } from './mcp.ts'
 import { mcpServerChecks } from './mcp-servers.ts'
 
 const HERE = import.meta.dirname
-/** The tree has two full tiles and an incomplete one, and therefore also a tile of the level above. */
+/** The tree has two full tiles and an incomplete tile, and therefore also a tile of the level above. */
 const ENTRIES = 600
 const BATCH_RECORDS = 70
 

@@ -41,7 +41,7 @@ func checkStatement(file, vkey, issuerKey string) error {
 	if err := verify(&statement, issuerKey); err != nil {
 		return fmt.Errorf("issuer: %v", err)
 	}
-	// RFC 9943 registers the statement without the unprotected header, to which others may add.
+	// RFC 9943 registers the statement without the unprotected header, because others may add labels to that header.
 	statement.Headers.Unprotected, statement.Headers.RawUnprotected = cose.UnprotectedHeader{}, nil
 	registered, err := statement.MarshalCBOR()
 	if err != nil {

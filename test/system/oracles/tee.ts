@@ -1,6 +1,6 @@
 /*
- * Runs a command and forwards its standard input and output. Also copies them to PREFIX.in and PREFIX.out. Usage:
- * tee.ts PREFIX COMMAND…
+ * Runs a command and forwards its standard input and output. Also copies the input to PREFIX.in and the output to
+ * PREFIX.out. Usage: tee.ts PREFIX COMMAND…
  */
 import { spawn } from 'node:child_process'
 import { createWriteStream } from 'node:fs'

@@ -121,7 +121,7 @@ test('packs what was built, what is to be read, and the licences of all code in 
     const [packed] = JSON.parse(await npm(['pack', '--dry-run', '--json'], stageOf(name)))
     const paths = packed.files.map((file: { path: string }) => file.path) as string[]
     const others = paths.filter((path) => !/^dist\/.+\.(js|d\.ts)$/.test(path)).sort()
-    // The hook is a separate file, because an agent waits for each of its starts and one file starts faster.
+    // The hook is a separate file. An agent waits for each start of the hook, and a single file starts faster.
     const hook = name === 'cli' ? ['dist/hook.cjs'] : []
     assert.deepEqual(others, ['LICENSE', 'README.md', 'dist/LICENSES.md', ...hook, 'package.json'], name)
     assert.match(readFileSync(join(stageOf(name), 'dist', 'LICENSES.md'), 'utf8'), /^# cborg 6\.\d+\.\d+$/m)

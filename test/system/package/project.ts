@@ -42,7 +42,7 @@ type Surroundings = {
   readonly input?: string
 }
 
-/** Runs a program to its end. It gets only PATH of the caller's environment. */
+/** Runs a program to its end. Of the caller's environment the program gets only PATH. */
 export function runProgram(
   file: string,
   args: readonly string[],

@@ -8,7 +8,7 @@ export type Runtime = {
   readonly name: string
   readonly file: string
   readonly args: readonly string[]
-  /** True: the runtime runs the command line too; false: only the library. */
+  /** True if the runtime also runs the command line; false if it runs only the library. */
   readonly runsCli: boolean
 }
 
@@ -23,8 +23,8 @@ const node = (version: string): Wanted => ({
 })
 
 /**
- * The lowest supported version of Node, and the newest of each maintained line. The Node of this repository is added
- * below.
+ * Runtimes to test. For Node these are the lowest supported version, and the newest version of each maintained line.
+ * The Node of this repository is added below.
  */
 const WANTED: readonly Wanted[] = [
   node(`${LOWEST_NODE}.0`),
@@ -50,8 +50,8 @@ const WANTED: readonly Wanted[] = [
 const DIR = join(import.meta.dirname, '..', '..', '..', 'node_modules', '.cache', 'runtimes')
 
 /**
- * Returns the Node that runs this process, and the other runtimes, which are installed from npm if needed. The others
- * exist only for glibc on x86-64, as in CI. On other machines only the first is returned.
+ * Returns the Node that runs this process, and the other runtimes. The other runtimes are installed from npm if needed.
+ * They exist only for glibc on x86-64, as in CI. On other machines only the Node of this process is returned.
  */
 export async function installRuntimes(): Promise<Runtime[]> {
   const own: Runtime = {

@@ -27,7 +27,10 @@ const STRICT = {
   types: [],
 }
 
-/** Module resolutions of TypeScript: Node's and that of bundlers. `nodenext` also compiles the program that runs. */
+/**
+ * Ways in which TypeScript resolves modules: those of Node and that of bundlers. `nodenext` also compiles the program
+ * that is run.
+ */
 const RESOLUTIONS = {
   nodenext: { module: 'nodenext' },
   bundler: { module: 'esnext', moduleResolution: 'bundler', noEmit: true },
@@ -55,9 +58,8 @@ export async function useOn(runtime: Runtime, { dir }: Project, deployment: Pack
 }
 
 /**
- * Bundles of applications, with their maximum sizes. The client had about 26,700 bytes before the table of record
- * members, and has 27,600 with it. `verify` had 63,500 bytes before the tables of kinds, machines and keys, and has
- * 65,200 with them.
+ * Bundles of applications with their maximum sizes. The client grew from 26,700 to 27,600 bytes with the table of
+ * record members. `verify` grew from 63,500 to 65,200 bytes with the tables of kinds, machines and keys.
  */
 const BUNDLES = {
   '{ Tallystick } of @tallystick/sdk': {

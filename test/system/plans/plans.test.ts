@@ -22,15 +22,15 @@ import {
 import { makeAutoVerdict, makeCreation, makeStep } from '../../helpers/test-steps.ts'
 
 /*
- * Limits of the time. A session keeps plans that it made when the tables were empty. Later such plans may cost up to
- * 92 ms a row. For comparison: index lookups cost 25 to 60 µs a row here, and a sequential scan of the data below
- * costs 5 ms and more.
+ * Maximum times in ms per row and per call. A session keeps plans that it made when the tables were empty. Later such
+ * plans may cost up to 92 ms a row. For comparison: an index lookup costs 25 to 60 µs a row here, and a sequential scan
+ * of the data below costs 5 ms and more.
  */
 const ROW_MS_MAX = 1
 const CALL_MS_MAX = 50
 /**
- * Limits of the blocks. An index lookup reads 3 or 4 blocks, and an inserted row 2 per index. A full scan of an index
- * reads hundreds.
+ * Maximum numbers of blocks per row and per call. An index lookup reads 3 or 4 blocks, and an inserted row reads 2
+ * blocks per index. A full scan of an index reads hundreds.
  */
 const ROW_BLOCKS_MAX = 80
 const CALL_BLOCKS_MAX = 250
@@ -48,7 +48,7 @@ const TABLES = [
 ]
 
 type Sessions = { readonly api: pg.Client; readonly worker: pg.Client; readonly reads: pg.Pool }
-/** `rows`: maximum number of items of a call, or of rows of a read. */
+/** A call or a read to measure. `rows` is the maximum number of items of the call, or of rows of the read. */
 type Case = { readonly rows: number; readonly run: (sessions: Sessions) => Promise<void> }
 
 test('sessions whose plans were made on empty tables stay fast after 100,000 records', async (t) => {
@@ -61,7 +61,8 @@ test('sessions whose plans were made on empty tables stay fast after 100,000 rec
   }
   await load((await openSessions()).api, ledger)
 
-  // The first sessions planned on empty tables. The later session plans for the current size of the tables.
+  // The sessions of `early` made their plans on empty tables. The new sessions make their plans for the current size of
+  // the tables.
   for (const sessions of [early, await openSessions()]) {
     const before = await countReads(owner, sessions)
     for (const [name, { rows, run }] of Object.entries(cases)) {
@@ -164,7 +165,7 @@ function makeGatedCases(ledger: TestLedger): Record<string, Case> {
   )
 }
 
-/** Returns cases for reads. `judged`: records that took all of their steps. */
+/** Returns cases for reads. `judged` are records that took all of their steps. */
 function makeReads(ledger: TestLedger, judged: readonly TestEntry[]): Record<string, Case['run']> {
   const ledgerId = ledger.id
   const [known, unknown] = [makeIdempotency('key 0', 'request'), makeIdempotency('unknown', 'request')]

@@ -23,22 +23,28 @@ import {
 import { makeCreation, makeStep } from '../../helpers/test-steps.ts'
 
 /*
- * Limit of 8 KiB blocks per search. The statistics mislead the planner: they are from when all records had the old
- * values, and 44,000 records without these values were added since. A walk along the chain for an old value reads
- * 5,000 blocks and more. Finding a record by the value's own index costs 20.
+ * Maximum number of 8 KiB blocks per search. The statistics mislead the planner: when they were made, all records had
+ * the values of OLD. Since then 44,000 records with other values were added. A search for a value of OLD reads 5,000
+ * blocks and more if it walks along the chain. With the value's own index it reads 20 blocks.
  */
 const BLOCKS_OF_A_PAGE = 2_000
 /**
- * With two filters, a search also reads the first 200 candidates of each. A candidate costs 6 blocks if it has its
- * own entry.
+ * Maximum number of blocks for a search with two filters. Such a search also reads the first 200 candidates of each
+ * filter. A candidate costs 6 blocks if it has its own entry.
  */
 const BLOCKS_OF_TWO = 4_400
 const BLOCKS_OF_NOTHING = 120
-/** Limits for records of batches, which are in one or two chunks. With two filters, a search reads 200 keys of each. */
+/**
+ * Maximum numbers of blocks for records of batches. These records are in one or two chunks. A search with two filters
+ * reads 200 keys of each filter.
+ */
 const BLOCKS_OF_CHUNKS = 100
 const BLOCKS_OF_TWO_KEYS = 500
 const CANDIDATES_MAX = 100
-/** This limit includes reading the first 200 candidates of each filter. All candidates together are 2,500 blocks. */
+/**
+ * Maximum number of blocks for a search that uses up its budget. It includes reading the first 200 candidates of each
+ * filter. All candidates together are 2,500 blocks.
+ */
 const BLOCKS_OF_A_BUDGET = 1_000
 const BATCH = 1_000
 const OLD_BATCHES = 10
@@ -120,7 +126,7 @@ test('what no index serves ends at the budget, with a place to go on from', asyn
   for (const filters of [
     // Both values are common, but no record has both.
     { type: OLD.type, actor: NEW.actor },
-    // Open records are one range of an index, whatever their state is.
+    // Open records form one range of an index, whatever their state is.
     { state: 'ACTIVE' },
   ]) {
     const { blocks, found, next } = await measure(owner, pool, ledger, filters, CANDIDATES_MAX)
@@ -145,7 +151,7 @@ function oldFilters(): Record<string, RecordFilters> {
   }
 }
 
-/** Returns filters that match records of batches. These are the oldest records. */
+/** Returns filters that match records of batches. These records are the oldest ones. */
 function batchedFilters(): Record<string, RecordFilters> {
   return {
     'type in batches': { type: BATCHED.type },
@@ -287,8 +293,7 @@ async function measure(
 
 /**
  * Makes sessions report their block reads now. Otherwise Postgres reports them ten seconds after a session's last
- * statement. Before this was done, 190,000 blocks that the loading sessions had read were counted for a search on a
- * busy machine.
+ * statement. On a busy machine, 190,000 blocks that the loading sessions had read were once counted for a search.
  */
 async function reportBlocks(...sessions: readonly (pg.ClientBase | pg.Pool)[]): Promise<void> {
   await Promise.all(sessions.map((session) => session.query('select pg_stat_force_next_flush()')))

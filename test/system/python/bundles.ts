@@ -3,10 +3,11 @@ import type { BundleRequest } from '../../../sdk/resources/bundle-lines.ts'
 import { fill } from './make-files.ts'
 
 /*
- * bundles.ts fill: fills the ledger of TALLYSTICK_API_KEY with entries of many kinds, and prints where they are.
+ * bundles.ts fill: fills the ledger of TALLYSTICK_API_KEY with entries of many kinds, and prints the positions of the
+ * entries.
  *
- * bundles.ts: reads selections, one JSON line each, and prints the text of each bundle. The Python package compares
- * the text with its own.
+ * bundles.ts: reads selections, one JSON line each, and prints the text of each bundle. The Python package compares the
+ * text with the text of its own bundles.
  */
 type Asked = {
   readonly url: string

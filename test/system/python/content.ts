@@ -3,7 +3,7 @@ import { attributesOf, contentOf, referencesOf, short } from '../../../sdk/actio
 
 /*
  * Prints the record members that the SDK makes of the values on standard input. The Python package compares them with
- * its own.
+ * the members that it makes itself.
  */
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 let text = ''

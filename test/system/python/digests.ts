@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto'
 import { contentOf } from '../../../sdk/actions/content.ts'
 import { untag } from '../../helpers/untag.ts'
 
-/* Prints digests of the tagged values on standard input. The Python package compares them with its own. */
+/*
+ * Prints digests of the tagged values on standard input. The Python package compares them with the digests that it
+ * makes itself.
+ */
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 let text = ''
 for await (const piece of process.stdin) text += piece

@@ -7,7 +7,9 @@ import { temporaryDir } from '../../helpers/postgres.ts'
 import { freePort, PROJECT_DIR, startAllInOne } from '../deployment/installation.ts'
 
 const run = promisify(execFile)
-/** Maximum time from `npm start` to a verified record. A newcomer reads in between. */
+/**
+ * Maximum time in ms from `npm start` to a verified record. A newcomer also needs time to read between the commands.
+ */
 const NEWCOMER_MS_MAX = 10 * 60_000
 
 /** Pastes the quick start of python/README.md, block by block, into a shell and into the file that the page names. */

@@ -4,7 +4,7 @@ import { recordOf } from '../../../cli/hook/events.ts'
 
 /*
  * Prints the records that `tallystick hook` makes of the events on standard input. The Python package compares them
- * with its own.
+ * with the records that it makes itself.
  */
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 let text = ''

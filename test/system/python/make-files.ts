@@ -7,15 +7,18 @@ import { agentSigner, makePrivateKey } from '../../../sdk/signing/index.ts'
 import { makeIssuer, signStatement } from '../../helpers/signed-statements.ts'
 import { startHere } from '../deployment/deployment.ts'
 
-/** A file, and the arguments for each of the two verifiers. FILE stands for its path. */
+/**
+ * A file, with the arguments of the Python verifier (`theirs`) and of ours (`ours`). FILE in an argument is replaced by
+ * the file's path.
+ */
 type Made = { readonly file: string; readonly theirs: readonly string[]; readonly ours: readonly string[] }
 
 const TRIES_MAX = 60
 const ERASURE = { code: 'retention', reason: 'its time is over' }
 
 /**
- * Fills a ledger with entries of many kinds, through a server and its worker. Writes their answers and an index to
- * `dir`.
+ * Fills a ledger with entries of many kinds, through a server and its worker. Writes the server's answers and an index
+ * of them to `dir`.
  */
 export async function makeFiles(dir: string): Promise<void> {
   mkdirSync(dir, { recursive: true })
@@ -35,7 +38,7 @@ export async function makeFiles(dir: string): Promise<void> {
   }
 }
 
-/** `agentKey`: key of an agent that signs for itself. `statement`: seq of a registered statement. */
+/** `agentKey` is the key of an agent that signs for itself. `statement` is the seq of a registered statement. */
 export type Filled = {
   readonly records: readonly string[]
   readonly run: string

@@ -1,7 +1,7 @@
 import { TallystickOperator } from '../../../sdk/operator.ts'
 import { startHere } from '../deployment/deployment.ts'
 
-/** Starts a server with a worker and an empty ledger. `env`: environment of a client. */
+/** Starts a server with a worker and an empty ledger. `env` is the environment of a client. */
 export async function serve() {
   const deployment = await startHere()
   const { url, operatorKey } = deployment

@@ -10,8 +10,9 @@ class Gathered extends Writable {
   }
 }
 
-// Runs `tallystick` for each line of standard input, a JSON list of arguments, and prints a JSON line for each. One
-// process handles thousands of files, because starting one takes longer than verifying a small ledger.
+// Runs `tallystick` for each line of standard input, and prints a JSON line for each. An input line is a JSON list of
+// arguments. One process handles thousands of files, because starting a process takes longer than verifying a small
+// ledger.
 for await (const line of createInterface({ input: process.stdin })) {
   const stdout = new Gathered()
   const exit = await main(JSON.parse(line), {

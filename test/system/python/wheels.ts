@@ -9,8 +9,9 @@ const run = promisify(execFile)
 const VERSIONS = ['3.11', '3.12', '3.13', '3.14']
 
 /**
- * Builds the wheel and the sdist, and installs each in an empty environment of every Python on this machine. A
- * program runs in each environment, and mypy and pyright check it from outside. Prints which Pythons are missing.
+ * Builds the wheel and the sdist. Installs each of them in an empty environment of every Python on this machine. A
+ * program runs in each environment, and mypy and pyright check the program from outside. Prints which Pythons are
+ * missing.
  */
 export async function tryWheels(
   source: string,
@@ -43,7 +44,7 @@ export async function tryWheels(
   }
 }
 
-/** Searches the path and pyenv's folder. */
+/** Looks for the interpreter on the PATH and in the folder of pyenv. Returns null if it is missing. */
 function findPython(version: string): string | null {
   const root = join(process.env['PYENV_ROOT'] ?? join(homedir(), '.pyenv'), 'versions')
   const kept = spawnSync('test', ['-d', root]).status === 0 ? readdirSync(root) : []

@@ -5,11 +5,13 @@ import { withClient } from '../../../src/db/connect/client.ts'
 import { resolveRunAs } from '../../../src/run/postgres/run-as.ts'
 
 /*
- * Makes a base backup as pg_basebackup does, with Postgres' low-level API (pg_backup_start, copy, pg_backup_stop).
- * The embedded Postgres does not include pg_basebackup, and that of another version is incompatible.
+ * Makes a base backup as pg_basebackup does, with Postgres' low-level API (pg_backup_start, copy, pg_backup_stop). The
+ * embedded Postgres does not include pg_basebackup, and the pg_basebackup of another version is incompatible.
  */
 
-/** Creates a folder that the server may write, and returns settings that archive its WAL there. */
+/**
+ * Creates a folder that the server may write. Returns settings with which the server archives its WAL in the folder.
+ */
 export function makeArchive(dir: string): Record<string, string> {
   mkdirSync(dir, { mode: 0o700 })
   giveToServer(dir)
@@ -21,8 +23,8 @@ export function makeArchive(dir: string): Record<string, string> {
 }
 
 /**
- * Returns settings for a server that starts on a base backup and recovers from an archive. `until`: the time at which
- * the recovery ends; null: the recovery ends where the archive ends.
+ * Returns settings for a server that starts on a base backup and recovers from an archive. The recovery ends at the
+ * time `until`. If `until` is null, it ends where the archive ends.
  */
 export function recoverySettings(archive: string, until: Date | null): Record<string, string> {
   return {
@@ -35,7 +37,7 @@ export function recoverySettings(archive: string, until: Date | null): Record<st
   }
 }
 
-/** Copies the cluster of a running server into `to`, from which a server can start and recover. */
+/** Copies the cluster of a running server into the folder `to`. A server can start on the copy and recover. */
 export async function takeBaseBackup(superuserUrl: string, cluster: string, to: string): Promise<void> {
   await withClient(superuserUrl, async (client) => {
     await client.query("select pg_backup_start('restore drill', fast => true)")
@@ -54,8 +56,8 @@ export async function takeBaseBackup(superuserUrl: string, cluster: string, to: 
 }
 
 /**
- * Files of a running server that a backup leaves out. The WAL comes from the archive; the other files belong only to
- * the run.
+ * Folders and files of a running server that a backup leaves out. The WAL comes from the archive. All other files here
+ * are useful only while the server runs.
  */
 const OWN_FOLDERS = new Set([
   'pg_wal',
@@ -88,7 +90,7 @@ function makeEmpty(dir: string): void {
   giveToServer(dir)
 }
 
-/** Copies a file. The file may vanish while the server runs, because the WAL then contains its removal. */
+/** Copies a file. The file may vanish during the copy, because the server runs. Then the WAL contains the removal. */
 function copyFile(source: string, target: string): void {
   try {
     writeFileSync(target, readFileSync(source), { mode: lstatSync(source).mode & 0o777 })
@@ -100,7 +102,7 @@ function copyFile(source: string, target: string): void {
 }
 
 /**
- * Makes the server's user the owner. If root runs this, Postgres runs as another user, and accepts only that user's
+ * Makes the server's user the owner. If root runs the tests, Postgres runs as another user and accepts only that user's
  * files.
  */
 function giveToServer(path: string): void {

@@ -28,7 +28,7 @@ const LEDGERS = 3
 const CLIENTS = 12
 const LOAD_MS = 2_000
 
-/** What remains when the database's machine is gone. Each item was stored on another machine. */
+/** What remains when the machine of the database is gone. Each of these items was stored on another machine. */
 type Left = {
   readonly dir: string
   readonly ledgers: readonly Ledger[]
@@ -38,7 +38,7 @@ type Left = {
   readonly kept: string
   /** Files of `tallystick checkpoints watch`, by ledger. They belong to an outsider. */
   readonly outside: ReadonlyMap<string, string>
-  /** A time after the backup and before the last records. */
+  /** Time to which the second restore recovers. It is after the backup and before the last records. */
   readonly earlier: Date
   readonly sizes: ReadonlyMap<string, number>
 }
@@ -145,7 +145,10 @@ async function restoreToEarlier(left: Left): Promise<void> {
   }
 }
 
-/** Starts only Postgres, on a new server. The checkpoints are those that were stored elsewhere. */
+/**
+ * Restores the backup to a new server and starts only its Postgres. The server gets the checkpoints that were stored on
+ * another machine.
+ */
 async function startRestored(left: Left, name: string, until: Date | null): Promise<Deployment> {
   const dir = join(left.dir, name)
   const beganAt = performance.now()

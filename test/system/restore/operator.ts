@@ -7,7 +7,8 @@ import { runCommand } from '../../helpers/run-script.ts'
 import { type Ledger, OPERATOR_KEY } from '../deployment/deployment.ts'
 
 /*
- * Actions of an operator, an agent and an auditor before and after a restore. They use their own commands and routes.
+ * Actions of an operator, an agent and an auditor before and after a restore. They use the command line and the API, as
+ * in reality.
  */
 
 const KEPT_MS_MAX = 20_000
@@ -54,7 +55,10 @@ export async function verifyAgainst(
   return stdout
 }
 
-/** Runs the check after a restore. `kept`: folder of the checkpoints; null: the operator forgets the option. */
+/**
+ * Runs the check after a restore. `kept` is the folder of the stored checkpoints; null means that the operator forgets
+ * the option.
+ */
 export async function restoreCheck(
   ownerUrl: string,
   kept: string | null,

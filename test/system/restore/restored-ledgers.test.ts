@@ -171,8 +171,8 @@ test('an acknowledgement that is put there once more is none, though it is signe
     await worker.restored.step()
     assertProblem(await post(app), 503, 'ledger_closed')
   }
-  // The ledger is restored to the acknowledged state again, with another lost checkpoint. Then it is restored to
-  // another state, with the same checkpoint.
+  // The ledger is restored twice more. The first restore leads to the same state as the acknowledged restore, but loses
+  // another checkpoint. The second restore leads to another state, but loses the acknowledged checkpoint.
   await restoreTo(app, 3)
   await keepUnknown(worker, app.ledger, 11)
   await putOnceMore()
@@ -184,7 +184,7 @@ test('an acknowledgement that is put there once more is none, though it is signe
 test('an acknowledgement of another checkpoint is none for this one', async (t) => {
   const { app, worker } = await setUp(t)
   await keepUnknown(worker, app.ledger, 10)
-  // Another worker has another folder of notes, with a smaller checkpoint.
+  // A second worker has a folder of its own, with a smaller checkpoint.
   const other = await makeRestoreWorker(t, app)
   const chain = await keepUnknown(other, app.ledger, 9)
   await other.restored.step()
@@ -210,7 +210,7 @@ test('two workers that find it at once close it once, and an acknowledgement mea
   await Promise.all(workers.map(({ restored }) => restored.checkAll()))
   assert.equal((await app.sql('select from tallystick.ledger_closures')).length, 1)
   await acknowledge(app, 10, chain)
-  // This call comes from a worker that had read before the acknowledgement.
+  // Calls the function like a worker that read the ledger's entries before the acknowledgement was appended.
   const [{ closed }] = (
     await worker.pool.query(
       'select tallystick.close_restored_ledgers(array(select ledger_id from tallystick.ledgers), array[10], $1, array[null]::bigint[]) as closed',

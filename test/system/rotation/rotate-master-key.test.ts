@@ -34,7 +34,7 @@ test('the master key is replaced under a running server and worker, and no reque
   await startWorkerOn(t, app.database, { env: BOTH })
   const load = startLoad(both, app.ledger.key.key)
 
-  // Servers that do not know the new key yet must be able to open what the other servers seal.
+  // Servers that do not know the new master key yet must be able to open what servers with both keys seal.
   const before = await both.makeKey(app.ledger.key.key)
   assert.equal(await statusOf(app, before), 201)
   await makeWebhook(app, {}, app.ledger.key.key)
@@ -52,7 +52,7 @@ test('the master key is replaced under a running server and worker, and no reque
     first.stdout,
     /^resealed: server keys 2, secrets of webhooks 1, secrets of API keys 2, keys of peers 0, keys of archived documents 1, cursors \d+\.$/m,
   )
-  // This key is usually sealed by a server that has not read the keys since the command began.
+  // The secret of this API key is usually sealed by a server that has not read the master keys since the command began.
   const late = await both.makeKey(app.ledger.key.key)
   await sleep(MASTER_KEY_AGE_MS_MAX * 1.5)
   const after = await both.makeKey(before)
@@ -200,7 +200,7 @@ async function statusOf(app: TestApp, key: string): Promise<number> {
   return (await app.send('POST', '/v1/records', { key, body })).statusCode
 }
 
-/** Sends requests with an existing key one after another. `stop` ends this and returns the statuses. */
+/** Sends requests with an existing key one after another. `stop` ends the requests and returns their statuses. */
 function startLoad(server: Server, key: string): { stop(): Promise<number[]> } {
   const stop = new AbortController()
   const running = (async () => {

@@ -19,15 +19,18 @@ type OpenApi = {
   >
 }
 
-/** Number of examples per operation and phase. With all phases a run takes about two minutes on two cores. */
+/** Maximum number of examples per operation and phase. With all phases a run takes about two minutes on two cores. */
 const EXAMPLES_MAX = 25
-/** Maximum time of an answer. A read that waits for a checkpoint answers after ten seconds at most. */
+/** Maximum time in seconds of an answer. A read that waits for a checkpoint answers after ten seconds at most. */
 const ANSWER_SECONDS_MAX = RECEIPT_WAIT_SECONDS_MAX + 10
 
 const FAULTS = /^=+ (?:ERRORS|FAILURES) =+$[\s\S]*?(?=^=+ (?:WARNINGS|SUMMARY) =+$)/m
 const TOLD_LINES_MAX = 60
 
-/** These operations can invalidate the key itself, so that all later requests would get 401. */
+/**
+ * These operations can invalidate the key with which Schemathesis sends requests. Then all later requests would get
+ * 401.
+ */
 const ENDING = ['postAgentsByIdDisable', 'postKeysByIdRevoke', 'postKeysByIdRotate', 'putKeysByIdRateLimit']
 
 const schemathesis = installPythonTool('schemathesis', join(import.meta.dirname, 'requirements.txt'))

@@ -2,12 +2,16 @@
 export type Case = {
   readonly name: string
   /**
-   * How the setting is made. `database` or `role` (of the servers): SQL's `set`. `file`: for the whole server.
-   * `environment`: of our process. `encoding`: of the database.
+   * How the setting is made:
+   *
+   * - `database` or `role`: by SQL's `set`, for the database or for the role of the servers.
+   * - `file`: in the configuration file of the whole server.
+   * - `environment`: in the environment of our process.
+   * - `encoding`: as the encoding of the database.
    */
   readonly by: 'database' | 'role' | 'file' | 'environment' | 'encoding'
   readonly settings: Readonly<Record<string, string>>
-  /** Text that the refusal must contain; null: the setting must work. */
+  /** Matches the text of the expected refusal; null if the setting must work. */
   readonly refused: RegExp | null
   /** Major version of Postgres that introduced the setting. */
   readonly since?: number

@@ -3,9 +3,9 @@
  *
  * Tries settings that a role, a database, a file or the environment may have. There are two right results. Either the
  * setting is refused by name before the first entry, or every record that was answered 201 is in a verified export
- * after an immediate stop. On 18, the embedded version, all settings are tried. On other versions, only the quick
- * ones are tried and those that the version introduced. 15 is Debian's; 16 and 17 are npm packages in a cache. Prints
- * a table. Exits with 1 if a setting has neither result.
+ * after an immediate stop. On 18, the embedded version, all settings are tried. On each other version, only the quick
+ * settings and the settings that this version introduced are tried. 15 is Debian's; 16 and 17 are npm packages in a
+ * cache. Prints a table. Exits with 1 if a setting has neither result.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -77,7 +77,7 @@ async function tryVersion(version: number): Promise<void> {
       isRight: false,
       what: error.stack ?? error.message,
     }))
-    // Only settings in the file need a restart; otherwise the server runs without settings already.
+    // Only a setting in the configuration file needs a restart here. Any other setting has already been removed.
     postgres = each.by === 'file' ? await server.restart({}) : server.postgres
     tried++
     if (!outcome.isRight) wrong++
@@ -149,8 +149,8 @@ async function tryLoad(
 }
 
 /**
- * Writes records until Postgres is stopped as in a crash, and again afterwards. Returns the ids of records that were
- * answered 201.
+ * Writes records until Postgres is stopped as in a crash. Writes more records after the restart. Returns the ids of
+ * records that were answered 201.
  */
 async function writeUntilStopped(
   server: Server,
@@ -214,7 +214,10 @@ async function superuser<T>(
   }
 }
 
-/** Returns the folder of the binaries; empty: the embedded ones; null: this machine has none of this version. */
+/**
+ * Returns the folder of the binaries for a version. The result is an empty text for the embedded version, and null if
+ * this machine has no binaries of the version.
+ */
 function findBinaries(version: number): string | null {
   if (version === EMBEDDED) return ''
   const debian = `/usr/lib/postgresql/${version}/bin`

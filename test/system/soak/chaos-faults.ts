@@ -17,7 +17,7 @@ export type ChaosScene = {
   readonly guest: Deployment
   /** Proxy between the home's processes and its Postgres. */
   readonly proxy: TcpProxy
-  /** True: Postgres' flushes can be delayed, which needs a C compiler. */
+  /** True if Postgres' flushes can be delayed. That needs a C compiler. */
   readonly hasSlowDisk: boolean
   readonly ledgers: readonly Ledger[]
   readonly clients: RunningClients
@@ -28,21 +28,21 @@ export type ChaosScene = {
 type Fault = (scene: ChaosScene) => Promise<unknown>
 
 /**
- * Number of clients of a burst. It exceeds what a process handles at once (256) together with its whole burst
- * capacity (2,048). So some requests are refused, even if this machine sends slowly. Meanwhile the ledger must accept
- * nothing: when it did, one run of three refused no request. And Postgres must answer: when it did not, it counted as
- * unavailable, and all requests got that answer instead.
+ * Number of clients of a burst. A process handles 256 requests at once and accepts a burst of 2,048 more. There are
+ * more clients than both together, so some requests are refused even if this machine sends slowly. During the burst the
+ * ledgers stay locked, so that no request ends: without the lock, one run of three refused no request. Postgres must
+ * keep answering: otherwise it counts as unavailable, and every request is refused for that reason.
  */
 const BURST_CLIENTS = 2_600
 const BURST_MS = 4_000
 /**
- * Maximum time for which the ledger is locked. It is locked until a request is refused, and a busy machine takes long
- * to send so many requests.
+ * Maximum time in ms for which the ledger is locked. The lock ends as soon as a request is refused. A busy machine
+ * takes long to send so many requests.
  */
 const BURST_MS_MAX = 60_000
 const SLOW_DISK_MS = 4_000
 const SLOW_FSYNC_US = [5_000, 50_000, 400_000] as const
-/** Result of a request that is refused because too many are in progress. */
+/** Result of a request that is refused because too many requests are in progress. */
 export const OVERLOADED = '503 overloaded'
 /**
  * Maximum number of starts. At a load average of 36 on two cores, five starts of a worker failed because each found
@@ -83,12 +83,13 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   'master key': replaceMasterKey,
 }
 
-/** For each fault: milliseconds from its beginning until records were acknowledged again. */
+/** Maps each fault to the times in ms from the fault's beginning until records were acknowledged again. */
 export type Suffered = Readonly<Record<string, number[]>>
 
 /**
- * Causes all faults in turn. Order and times depend on the seed. It ends when the time is over and each fault
- * occurred at least once, however slow the machine is. After each fault the home must acknowledge records again.
+ * Causes all faults in turn. Order and times depend on the seed. Resolves when the time is over and each fault has
+ * occurred at least once, which takes longer on a slow machine. After each fault the home must acknowledge records
+ * again.
  */
 export async function sufferInTurn(
   scene: ChaosScene,
@@ -117,7 +118,7 @@ export async function sufferInTurn(
 
 export type ChaosTurns = {
   readonly kinds: 'all' | 'gentle'
-  /** End of the faults by the clock of this process. */
+  /** End of the faults, in ms of this process's clock. */
   readonly untilMs: number
   readonly pauseMs: { readonly min: number; readonly max: number }
 }
@@ -140,10 +141,7 @@ async function killWorker(deployment: Deployment, i: number): Promise<void> {
   await startAgain(() => deployment.startWorker(i))
 }
 
-/**
- * Starts a process repeatedly, as an orchestrator does. A process that finds no database at its start ends, as it
- * should.
- */
+/** Starts a process repeatedly, as an orchestrator does. A process that finds no database at its start ends. */
 async function startAgain(start: () => Promise<void>): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
@@ -163,8 +161,8 @@ async function killPostgres(
 }
 
 /**
- * Kills a backend, and waits until the other backends have noticed. Records that are acknowledged before that do not
- * show a recovery.
+ * Kills a backend, and waits until the other backends have noticed. Records that were acknowledged earlier do not prove
+ * a recovery.
  */
 async function killBackend({ home }: ChaosScene): Promise<void> {
   await home.killPostgres('backend')

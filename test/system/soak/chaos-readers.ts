@@ -33,7 +33,8 @@ type State = {
 }
 
 /**
- * Limits of waits, so that a hang fails the test. On a busy machine killed processes take half a minute to come back.
+ * Maximum wait in ms for an answer, so that a hang fails the test. On a busy machine killed processes take half a
+ * minute to come back.
  */
 const ANSWER_MS_MAX = 300_000
 const CHECKPOINT_MS_MAX = 600_000
@@ -112,7 +113,7 @@ async function exportAll(state: State): Promise<void> {
 type Asked = {
   readonly method?: 'POST' | 'DELETE'
   readonly body?: object
-  /** Code of a 409 that is only temporary. */
+  /** Code of a 409. The client repeats the request after this code, because the refusal is only temporary. */
   readonly until?: string
 }
 

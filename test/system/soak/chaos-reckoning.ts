@@ -19,21 +19,21 @@ import { reconcileAll } from './federation-lifecycle.ts'
 import type { Memory } from './memory-watch.ts'
 
 /**
- * Limit of a process's growth in the calm phase, if that phase was long enough. The limit is about live memory,
- * because V8 collects garbage late while there is room. Some growth is normal: known statements take 32 MiB when
- * their cache is full, and at these rates some processes still fill it after an hour, by up to 10 MiB in 15 minutes.
- * A leak of 90 bytes a record exceeds the limit. The leak that was found grew by 14 MiB a minute.
+ * Maximum growth of a process's live memory in the calm phase, if that phase was long enough. Live memory counts,
+ * because V8 collects garbage late while there is room. Some growth is normal: known statements take 32 MiB when their
+ * cache is full. At the rates of this test, some processes still fill the cache after an hour, by up to 10 MiB in 15
+ * minutes. A leak of 90 bytes a record exceeds the limit. A real leak once grew by 14 MiB a minute.
  */
 const LIVE_GROWTH_MIB_MAX = 24
-/** Limit for a Postgres. It is about the private memory of the backends. */
+/** Maximum growth of a Postgres, in percent of the private memory of its backends. */
 const RESIDENT_GROWTH_PERCENT_MAX = 10
 const GROWTH_JUDGED_FROM_MINUTES = 10
 /**
- * Limit of resident memory in any run. It is the size of the container for which `HEAP_MIB_MAX` was chosen
+ * Maximum resident memory in any run. It equals the size of the container for which `HEAP_MIB_MAX` was chosen
  * (docs/operate/image.md).
  */
 const RESIDENT_MIB_MAX = 1_024
-/** If no payload was erased for this long, the remaining payloads count as not erased. */
+/** Time in ms without an erasure after which the remaining payloads count as not erased. */
 const ERASED_QUIET_MS_MAX = 60_000
 const ERASED_LOOK_EVERY_MS = 500
 
@@ -129,8 +129,8 @@ async function countUnerased({ home, read, erased }: ChaosEvidence): Promise<num
 }
 
 /**
- * Runs the same checks on evidence with one error each, and returns the checks that do not find it. The last error is
- * a record that is deleted from the database permanently.
+ * Runs the same checks on copies of the evidence with one error each. Returns the checks that do not find their error.
+ * The last error is a record that is permanently deleted from the database.
  */
 async function findBlind(
   { home, journaled, listeners }: ChaosEvidence,

@@ -25,8 +25,8 @@ import { slowFsync } from './slow-fsync.ts'
 export type ChaosPlan = { readonly durationMs: number; readonly seed: number }
 
 /**
- * Load of the clients. It takes a third of what two cores can do, so that there is time for faults. `pauseMsMax`:
- * longest pause between two requests of a client.
+ * Load of the clients. The load takes a third of what two cores can do, so that there is time for faults. `pauseMsMax`
+ * is the longest pause between two requests of a client.
  */
 const RECORD_CLIENTS = { clients: 16, pauseMsMax: 1_000 }
 const GATED_CLIENTS = { clients: 8, persistMs: 300_000, withOtherEnds: true }
@@ -34,21 +34,21 @@ const READERS = { readers: 4, pauseMsMax: 2_000 }
 const FEDERATION_CLIENTS = 1
 const PEER_FAULTS = { share: 0.1, msMax: 1_000 }
 /**
- * Senders are made to retry at this interval. By themselves they wait up to five minutes after failures, and on a
- * busy machine the next fault comes before that.
+ * Interval in ms at which senders are made to retry. Without this they wait up to five minutes after failures, and on a
+ * busy machine the next fault comes earlier.
  */
 const HURRY_EVERY_MS = 15_000
 const PAUSE_MS = { min: 500, max: 4_000 }
 /**
- * Node's heap in MiB, as in a container of 1 GiB (docs/operate/image.md). With the default of a larger machine, Node
- * would not collect gigabytes of garbage.
+ * Node's heap in MiB, as in a container of 1 GiB (docs/operate/image.md). With its default on a larger machine, Node
+ * would let gigabytes of garbage pile up.
  */
 const HEAP_MIB_MAX = 560
 const NODE_OPTIONS = `--max-old-space-size=${HEAP_MIB_MAX} ${INSPECTABLE}`
 /**
- * The last phase has no kills, because growing memory shows only in a process that keeps running. The phase starts
- * with a warm-up: at these rates known statements (src/signing/known-statements.ts) take 18 minutes to fill their 8
- * MiB.
+ * Share of the run without kills, at the end. Growing memory shows only in a process that keeps running. This phase
+ * starts with a warm-up: at these rates known statements (src/signing/known-statements.ts) take 18 minutes to fill
+ * their 8 MiB.
  */
 const CALM_SHARE = 1 / 2
 const WARM_UP_SHARE = 1 / 4
@@ -237,7 +237,7 @@ function strangeAnswers(attempts: Readonly<Record<string, number>>): string[] {
   return strange.map((label) => `${attempts[label]} requests ended with ${label}`)
 }
 
-/** Returns what was not tried: without a refused request, a full queue was not tested. */
+/** Returns a line if the bursts tested nothing: no request was refused, so no queue was full. */
 function untried({ burstAttempts }: ChaosScene): string[] {
   return burstAttempts[OVERLOADED]
     ? []

@@ -49,8 +49,8 @@ export function plainRequest(n: number): CostlyRequest {
 }
 
 /**
- * Returns a function that makes requests. Some notarize with costly types, others make the server compile a new
- * definition.
+ * Returns a function that makes requests. Some requests notarize with costly types. Other requests make the server
+ * compile a new definition.
  */
 export function hostileRequest({ list, text }: Documents): (n: number) => CostlyRequest {
   return (n) => {

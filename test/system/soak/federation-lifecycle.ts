@@ -10,7 +10,7 @@ import { checkLedger } from '../faults/ledger-contents.ts'
 
 export type LifecyclePlan = {
   readonly organisations: 2 | 3
-  /** Number of clients for each side that performs records of another. */
+  /** Number of clients for each pair of organisations. In a pair, one organisation performs records of the other. */
   readonly clients: number
   readonly records: number
 }
@@ -25,8 +25,8 @@ export type LifecycleOutcome = {
 }
 
 /**
- * Runs organisations that all have peerings and share records, which end in all ways. Then reconciles each pair
- * offline. It uses only the exports and the kids of public keys.
+ * Runs organisations that all have peerings and share records. The records end in all ways. Then each pair of ledgers
+ * is reconciled offline, from only the exports and the kids of public keys.
  */
 export async function liveFederation(dir: string, plan: LifecyclePlan): Promise<LifecycleOutcome> {
   const cleanups: (() => Promise<void>)[] = []

@@ -64,7 +64,7 @@ if (process.argv[2] === 'hostile-endpoints' && process.send) {
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy())
     socket.on('data', (chunk) => {
-      // A chunk without a path is the rest of a request whose head came in an earlier chunk.
+      // A chunk without a path continues a request whose head came in an earlier chunk.
       const path = /^POST \/(\S+) /.exec(chunk.toString('latin1'))?.[1]
       if (path === undefined) return
       counts[path] = (counts[path] ?? 0) + 1

@@ -17,7 +17,7 @@ import {
 import { formatLatency, measureBusyPercent, planLoad, requireClean } from './load-on.ts'
 
 const PROBES_PER_SECOND = 100
-/** Next to each neighbour, the ledger's p99 must stay below this multiple of the p99 that it has alone. */
+/** Maximum ratio of two latencies of the quiet ledger: its p99 beside a neighbour, and its p99 alone. */
 const RATIO_MAX = 2
 const LEAD_MS = 1_000
 const BATCH_ITEMS = 2_000
@@ -32,8 +32,8 @@ export type IsolationPlan = {
 type Neighbour = (until: AbortSignal) => Promise<string>
 
 /**
- * Runs one server. A client notarizes in a quiet ledger at a low constant rate. Latencies count from the time when
- * each record was due. The client first runs alone, then next to another ledger that does one thing as fast as
+ * Runs one server. A client notarizes in a quiet ledger at a low constant rate. The latency of a record counts from the
+ * time when it was due. The client first runs alone. Then it runs next to another ledger that does one thing as fast as
  * possible.
  */
 export async function isolation({ records, probeMs, only }: IsolationPlan): Promise<void> {

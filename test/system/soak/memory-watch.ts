@@ -13,12 +13,12 @@ const LIVE_LOOKS = 5
 const LIVE_LOOK_EVERY_MS = 3_000
 
 export type ProcessMemory = {
-  /** Time between the two measurements. */
+  /** Minutes between the two measurements. */
   readonly minutes: number
-  /** Resident memory as the kernel counts it, garbage included: the growth in MiB over minutes. */
+  /** Growth of resident memory in MiB over minutes. Resident memory is what the kernel counts, including garbage. */
   readonly resident: Growth
   /**
-   * Live memory in MiB at both ends, after a garbage collection; null: the process is a Postgres with all its
+   * Live memory in MiB at both ends, after a garbage collection; null if the process is a Postgres with all its
    * backends.
    */
   readonly live: { readonly first: number; readonly last: number } | null
@@ -77,8 +77,8 @@ function watchResident(
 }
 
 /**
- * Returns the private memory of a process; 0: the process has ended. Shared memory is left out, because Postgres'
- * backends share their buffers and each counts the buffers that it has used.
+ * Returns the private memory of a process in MiB, or 0 if the process has ended. Shared memory is left out, because
+ * Postgres' backends share their buffers and each backend counts the buffers that it has used.
  */
 function anonymousMiB(pid: number): number {
   try {

@@ -15,14 +15,14 @@ const CLIENTS = 32
 const ROTATIONS = 2
 const NEW_LEDGER_EVERY_MS = 1_000
 /**
- * Maximum time of a rotation. The database retires a key 90 s after its successor was made, and the worker checks
+ * Maximum time of a rotation in ms. The database retires a key 90 s after its successor was made, and the worker checks
  * every second.
  */
 const ROTATION_MS_MAX = 120_000
 
 /**
- * Rotates the envelope key twice while two API processes and a worker are under load, on existing and on new ledgers.
- * No request may fail. Each ledger must verify with only its own first key.
+ * Rotates the envelope key twice, while two API processes and a worker are under load on existing and new ledgers. No
+ * request may fail. Each ledger must verify with only its own first key.
  */
 export async function rotation(): Promise<Reckoning> {
   const dir = temporaryDir()

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 export const SLOW_FSYNC_US = 2_000
 
 /**
- * Returns the environment of a Postgres whose flushes take this much longer, as on network storage; null: there is no
- * C compiler.
+ * Returns the environment of a Postgres whose flushes take `micros` longer, as on network storage. Returns null if
+ * there is no C compiler.
  */
 export function slowFsync(dir: string, micros = SLOW_FSYNC_US): Record<string, string> | null {
   if (spawnSync('cc', ['--version']).error) return null

@@ -2,7 +2,7 @@
  * npm run drill -- soak NAME…
  *
  * Runs the long forms of test/system/faults, and tests that take too long for npm test or need a quiet machine. Each
- * prints its findings, and exits with 1 if it fails.
+ * test prints its findings, and exits with 1 if it fails.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -68,7 +68,7 @@ const FEDERATION_FAULTS: FederationPlan = {
 const FEDERATION_LIFECYCLE: LifecyclePlan = { organisations: 3, clients: 8, records: 1_000 }
 const RESTARTS = { rounds: 10, clients: 64, loadMs: 2_000, drainSeconds: 5 }
 const POWER_CUTS = 2
-/** Maximum time from the database's return to a recovery. It is twice the value in docs/operate/postgres.md. */
+/** Maximum time in ms from the database's return to a recovery. It is twice the value in docs/operate/postgres.md. */
 const OUTAGE_MS_MAX = 10_000
 
 const { values, positionals: names } = parseArgs({
@@ -174,7 +174,7 @@ async function runWebhookWorkerKills(): Promise<void> {
     fail('no kill hit a request under way: the test has shown nothing')
 }
 
-/** Every fifth kill is of the server. */
+/** Every fifth kill hits the server. */
 async function runAgentKills(): Promise<void> {
   const victims = Array.from({ length: AGENT_KILLS * 1.25 }, (_, i) => (i % 5 === 4 ? 'api' : 'agent'))
   const outcome = await killAgent(temporaryDir(), { victims, workMs: { min: 200, max: 1_500 } })
@@ -184,7 +184,7 @@ async function runAgentKills(): Promise<void> {
   if (filesLeft.every((files) => files === 0)) fail('no kill left a batch behind: the test has shown nothing')
 }
 
-/** Every fourth kill is of Postgres. */
+/** Every fourth kill hits Postgres. */
 async function runOtlpKills(): Promise<void> {
   const victims = Array.from({ length: OTLP_KILLS }, (_, i) => (i % 4 === 3 ? 'postgres' : 'api'))
   const outcome = await killOtlp(temporaryDir(), { exporters: 16, victims, workMs: { min: 200, max: 2_000 } })

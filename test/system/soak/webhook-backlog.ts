@@ -27,7 +27,7 @@ export type Backlog = {
 export type BacklogOutcome = {
   readonly without: LatencySummary
   readonly beside: LatencySummary
-  /** Number of new deliveries that the fast endpoints should get. */
+  /** Number of new deliveries that the fast endpoints must get. */
   readonly due: number
   readonly received: number
   readonly slowReceived: number
@@ -37,19 +37,22 @@ export type BacklogOutcome = {
 
 const SLOW_ANSWER_MS = 200
 const REAL_RECORDS = 500
-/** The slow endpoint can get at most this many deliveries within a run, with a margin. */
+/**
+ * Number of real copies in the backlog. It is larger than the number of deliveries that the slow endpoint can get in a
+ * run.
+ */
 const COPIES_MAX = 200_000
 const ROWS_PER_INSERT = 500_000
 const SETTLE_MS = 2_000
 
 /**
- * Measures fast endpoints of a ledger with a constant rate of records. They first run alone, then next to a slow
- * endpoint of the same ledger. The slow endpoint takes 200 ms for each answer, and millions of entries wait for it.
- * The cost of this backlog must not grow with its size.
+ * Measures fast endpoints of a ledger with a constant rate of records. First they run alone. Then they run next to a
+ * slow endpoint of the same ledger. The slow endpoint takes 200 ms for each answer, and millions of entries wait for
+ * it. The cost of this backlog must not grow with its size.
  *
- * All entries of the backlog have the kind that the endpoint wants. The first COPIES_MAX are copies of real entries
- * with their own seqs, so that each verifies by itself. The entries beyond COPIES_MAX are never reached, so their
- * content is not signed.
+ * All entries of the backlog have the kind that the endpoint wants. The first COPIES_MAX entries are copies of real
+ * entries with their own seqs, so that each verifies by itself. The entries beyond COPIES_MAX are never reached, so
+ * they are not signed.
  */
 export async function webhookBacklog(plan: Backlog): Promise<BacklogOutcome> {
   console.log(`webhook-backlog: the machine is ${await measureBusyPercent()} % busy before it begins`)

@@ -7,7 +7,7 @@ import type { Deployment, Ledger } from '../deployment/deployment.ts'
 
 /** Events that the receivers count. There is one such event for each record. */
 const EVENTS = ['record.recorded']
-/** Maximum wait for requests that a worker still has to send. */
+/** Maximum wait in ms for requests that a worker still has to send. */
 export const SETTLE_MS_MAX = 60_000
 
 export async function addEndpoint(
@@ -18,7 +18,7 @@ export async function addEndpoint(
   return post(urls[0]!, bearer, '/v1/webhooks', { url, events: EVENTS })
 }
 
-/** Creates an endpoint at a counting receiver. `number`: number of the endpoint at the receiver. */
+/** Creates an endpoint at a counting receiver. `number` identifies the endpoint at the receiver. */
 export async function addCounted(
   deployment: Deployment,
   ledger: Ledger,
@@ -31,7 +31,7 @@ export async function addCounted(
   return id
 }
 
-/** Waits for all events due, within a limit. Returns the number that arrived. */
+/** Waits until all due events have arrived, or until a limit. Returns the number of events that arrived. */
 export async function settle(receiver: WebhookReceiver, due: number): Promise<number> {
   const giveUpAt = performance.now() + SETTLE_MS_MAX
   for (;;) {

@@ -24,7 +24,10 @@ export type ManyEndpoints = {
   readonly durationMs: number
 }
 
-/** Measures many endpoints that get few events each. Shows the cost of an endpoint with events and without. */
+/**
+ * Measures many endpoints that get few events each. The results show the cost of an endpoint with events, and the cost
+ * of an endpoint without events.
+ */
 export async function webhookEndpoints(plan: ManyEndpoints): Promise<{ due: number; received: number }> {
   console.log(`webhook-endpoints: the machine is ${await measureBusyPercent()} % busy before it begins`)
   const deployment = await Deployment.start({ dir: temporaryDir(), apis: 1, worker: true })

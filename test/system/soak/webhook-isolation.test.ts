@@ -4,8 +4,8 @@ import { HOSTILE } from './hostile-endpoints.ts'
 import { webhookIsolation } from './webhook-isolation.ts'
 
 /**
- * The limit is high, because in so short a run other work of the machine has an effect. The long form measures the
- * effect of hostile endpoints.
+ * Maximum p99 in ms. The limit is high, because other work of the machine affects such a short run. The long form
+ * measures the effect of hostile endpoints.
  */
 const P99_MS_MAX = 3_000
 

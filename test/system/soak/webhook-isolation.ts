@@ -23,8 +23,8 @@ export type Isolation = {
   readonly alone: LatencySummary
   readonly beside: LatencySummary
   /**
-   * Number of events that the healthy endpoint received, each counted once. `due`: the number that it should have
-   * received.
+   * Number of events that the healthy endpoint received, each counted once. `due` is the number of events that it
+   * should have received.
    */
   readonly received: number
   readonly due: number
@@ -32,8 +32,8 @@ export type Isolation = {
 }
 
 /**
- * Runs one worker. A healthy endpoint receives a ledger's records at a constant rate. First it is alone. Then there
- * are hostile endpoints of its own ledger and of another one, two of each kind. Both ledgers are written to all the
+ * Runs one worker. A healthy endpoint receives a ledger's records at a constant rate. First it is alone. Then there are
+ * hostile endpoints of its own ledger and of another ledger, two of each kind. Both ledgers are written to all the
  * time.
  */
 export async function webhookIsolation(durationMs: number): Promise<Isolation> {
@@ -63,7 +63,7 @@ export async function webhookIsolation(durationMs: number): Promise<Isolation> {
   }
 }
 
-/** Waits until each hostile endpoint has got a request, or until a limit. Returns the counts. */
+/** Waits until each hostile endpoint has received a request, or until a limit. Returns the counts. */
 async function settleHostile(hostile: HostileEndpoints): Promise<Record<string, number>> {
   const giveUpAt = performance.now() + SETTLE_MS_MAX
   for (;;) {
@@ -73,7 +73,7 @@ async function settleHostile(hostile: HostileEndpoints): Promise<Record<string, 
   }
 }
 
-/** Writes to both ledgers and measures the lag of the first one's endpoint. */
+/** Writes to both ledgers and measures the lag of the endpoint of the first ledger. */
 async function measure(
   deployment: Deployment,
   ledgers: readonly Ledger[],

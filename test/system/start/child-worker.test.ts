@@ -26,7 +26,7 @@ import {
  * /proc.
  */
 
-/** Maximum wait. The worker loads its modules again, which takes long on a busy machine. */
+/** Maximum wait in ms. The worker loads its modules again, which takes long on a busy machine. */
 const PATIENCE_MS = 30_000
 const skip = process.platform !== 'linux'
 
@@ -104,7 +104,8 @@ test('the server stops first, then the worker, then Postgres, also where all get
   slow.write(body.slice(0, 5))
   await sleep(200)
   const ended = started.stop('SIGTERM')
-  // systemd sends SIGTERM to each process, and Ctrl-C in a terminal sends SIGINT.
+  // Sends both signals to the worker itself. systemd sends SIGTERM to each process of a service, and Ctrl-C in a
+  // terminal sends SIGINT to each process.
   process.kill(worker, 'SIGTERM')
   process.kill(worker, 'SIGINT')
   await until(
@@ -121,7 +122,7 @@ test('the server stops first, then the worker, then Postgres, also where all get
   assert.equal((await answered)[0].statusCode, 201)
   assert.equal(await ended, 0)
   assert.deepEqual([runs(worker), runs(postgres)], [false, false])
-  // Postgres ran until the worker had ended, so no errors were logged.
+  // Postgres must run until the worker has ended. Otherwise the worker would log errors.
   assert.doesNotMatch(started.said(), /"level":50/)
   assert.doesNotMatch(
     readFileSync(join(dataDir, 'postgres', 'postgres.log'), 'utf8'),

@@ -50,8 +50,8 @@ test('a server and a worker that log all they can log no secret, also of what go
     [422, 401, 401, 422],
   )
   const superuser = await connect(t, database.superuserUrl)
-  // Ends the server's connections while it works. Then makes the database fail with an error whose detail contains
-  // the row.
+  // Ends the server's database connections while the server works. Then makes the database fail with an error whose
+  // detail contains the row.
   await superuser.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [
     'tallystick_api',
   ])

@@ -104,7 +104,8 @@ test('processes that are traced, and others', async (t) => {
       assert.equal(response.status, 201)
       return performance.now() - startedAt
     }
-    // The requests make three spans each. That is more than one export takes. The first export hangs for 10 s.
+    // Each request makes three spans. All requests together make more spans than one export takes, and the first export
+    // hangs for 10 s.
     const latencies: number[] = []
     for (let i = 0; i < 20; i++)
       latencies.push(...(await Promise.all(Array.from({ length: 20 }, () => notarize()))))

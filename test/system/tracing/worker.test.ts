@@ -93,8 +93,7 @@ test('a lifecycle that is traced', async (t) => {
     await collector.received('round completions')
     await collector.received('round entries')
     const rounds = () => collector.spans.filter(({ name }) => name.startsWith('round ')).length
-    // After this time all work is done: a checkpoint and its entries. If rounds without work made spans, there would
-    // be 150.
+    // After 3 s all work is done. If idle rounds made spans, the following 3 s would have 150 spans.
     await sleep(3_000)
     const before = rounds()
     await sleep(3_000)
@@ -114,7 +113,7 @@ test('a request to a peer is a span of the peer’s turn, and what the peer does
   assert.equal(sent!.attributes['tallystick.peer.id'], id)
   assert.equal(sent!.attributes['tallystick.ledger.id'], guest!.ledger)
   assert.equal(sent!.attributes['server.port'], Number(new URL(home!.url).port))
-  // A job ends after its requests, and its span is exported after theirs.
+  // A job ends after its requests, so the job's span is exported after the spans of the requests.
   const findTurn = async () =>
     (await collector.received('job drain-peer')).find(({ spanId }) => spanId === sent!.parentId)
   await until(async () => (await findTurn()) !== undefined)

@@ -1,10 +1,10 @@
 /*
  * npm run drill -- upgrade
  *
- * Upgrades the previous version under load as docs/operate/operations.md#upgrading describes. Its database is
- * migrated, this version joins and then replaces it, and the upgrade is rolled back. No request may fail. If the new
- * schema does not serve older code, the previous version is stopped first and must not start again. Exits with 1 on
- * any fault.
+ * Upgrades the previous version under load as docs/operate/operations.md#upgrading describes. The database of the
+ * previous version is migrated. This version joins and then replaces the previous version. Then the upgrade is rolled
+ * back. No request may fail. If the new schema does not serve older code, the previous version is stopped first and
+ * must not start again. Exits with 1 on any fault.
  */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -22,7 +22,10 @@ import { Load } from './load.ts'
 import { findReleaseBefore, mayRestartOnNewer, unpackRelease } from './release.ts'
 
 const LOAD_MS = 1_000
-/** Maximum wait for a checkpoint. A worker publishes one each second, but far less often on a busy machine. */
+/**
+ * Maximum wait in ms for a checkpoint. A worker publishes a checkpoint each second, but far less often on a busy
+ * machine.
+ */
 const CHECKPOINT_MS_MAX = 60_000
 
 const before = findReleaseBefore()
@@ -39,7 +42,7 @@ async function drill(commit: string, isServed: boolean): Promise<void> {
   const start = (name: string) =>
     Deployment.start({
       dir: join(dir, name),
-      // The second server is used for a restart while the first still runs.
+      // The second server can be restarted while the first server still runs.
       apis: 2,
       database: postgres,
       env: { TALLYSTICK_DATA: join(dir, 'files'), TALLYSTICK_DRAIN_SECONDS: '0' },
@@ -98,7 +101,7 @@ async function rollOutAndBack({ older, newer, load, mayRestart, ownerUrl }: Way)
   await newer.startApi()
   load.start(newer.url)
   await sleep(LOAD_MS)
-  // For the rollback, this version leaves the load first.
+  // The rollback begins: this version's server gets no more requests.
   await load.leave(newer.url)
   await newer.terminate()
   await untilCheckpoint(ownerUrl)
@@ -107,7 +110,10 @@ async function rollOutAndBack({ older, newer, load, mayRestart, ownerUrl }: Way)
   return refusal !== null ? 'could not be started again (it is from before the rule)' : 'was started again'
 }
 
-/** Stops the previous version, which refuses the schema from then on. This version takes over its data. */
+/**
+ * Stops the previous version and starts this version on the same data. From then on the previous version refuses to
+ * start, because of the schema.
+ */
 async function stopAndReplace({ older, newer, load, ownerUrl }: Way): Promise<string> {
   await load.leave(older.url)
   await older.terminate()
@@ -126,7 +132,7 @@ async function stopAndReplace({ older, newer, load, ownerUrl }: Way): Promise<st
   return 'was stopped before, and refuses the schema'
 }
 
-/** Starts a second server of the previous version. Returns the server's log if it ends instead; null: it starts. */
+/** Starts a second server of the previous version. Returns null if the server starts, or its log if it ends instead. */
 function refusalOfRestart(older: Deployment): Promise<string | null> {
   return older.startApi(1).then(
     () => null,

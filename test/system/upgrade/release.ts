@@ -4,15 +4,18 @@ import { join } from 'node:path'
 import { listMigrations } from '../../../src/db/schema/migrate.ts'
 import { PROJECT_DIR } from '../deployment/product-process.ts'
 
-/** Returns true if the code in this folder reads which older versions a newer schema serves. */
+/**
+ * Returns true if the code in this folder can start on a newer schema. Such code reads from the schema which older
+ * versions the schema serves.
+ */
 export function mayRestartOnNewer(root: string): boolean {
   return readFileSync(join(root, 'src', 'db', 'schema', 'migrate.ts'), 'utf8').includes('schema_serves')
 }
 
 /**
- * Returns the newest release in the history. Before the first release it returns this commit itself, so that at least
- * a rolling restart is tried. `isServed`: every later migration serves that release. `commit` is null, with the
- * reason, if there is no history.
+ * Returns the newest release in the history. If there is no release yet, it returns the current commit, so that at
+ * least a rolling restart is tried. `isServed` is true if every later migration serves that release. If there is no
+ * history, `commit` is null and `why` says the reason.
  */
 export function findReleaseBefore():
   | { commit: string; isRelease: boolean; isServed: boolean }

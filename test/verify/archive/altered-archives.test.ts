@@ -21,8 +21,8 @@ import { archiveOf } from '../../helpers/test-archive.ts'
 import { makeChain } from '../../helpers/test-chain.ts'
 
 /**
- * Returns 'ok', a code, or that the documents cannot be opened. The last proves nothing about the ledger. Throws if
- * the verifier crashes.
+ * Verifies an archive. Returns 'ok', the code of a failure, or the kind of a SourceError. A SourceError means that the
+ * documents cannot be opened, which proves nothing about the ledger. Throws if the verifier crashes.
  */
 async function verdictOf(reader: ArchiveReader, keys: ArchiveKeys | null): Promise<string> {
   try {
@@ -125,7 +125,7 @@ function pathsOf(value: unknown, path: Path = []): Path[] {
 const at = (value: object, path: Path): unknown =>
   path.reduce<unknown>((inner, step) => (inner as Record<string, unknown>)[step], value)
 
-/** Sets a member; undefined removes it. */
+/** Sets a member. undefined removes the member. */
 function put<T extends object>(value: T, path: Path, member: unknown): T {
   const parent = at(value, path.slice(0, -1)) as Record<string, unknown>
   if (member === undefined && !Array.isArray(parent)) delete parent[path.at(-1)!]

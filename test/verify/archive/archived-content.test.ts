@@ -52,8 +52,8 @@ function piece(from: number, ledgerId = LEDGER): { readonly lines: Buffer; reado
 }
 
 /**
- * Opens a reader of a store that has these pieces. The store answers after `go` is called, for all pieces or for one
- * of them.
+ * Opens a reader of a store that has these pieces. The store answers after `go` is called. `go` applies to all pieces
+ * or to one piece.
  */
 function open(pieces: readonly ReturnType<typeof piece>[], more: object = {}) {
   const outcomes: ArchiveReadOutcome[] = []
@@ -218,7 +218,7 @@ test('a store that does not answer in time for two pieces is not asked for a whi
   assert.deepEqual([stage.outcomes, stage.asked.length], [['unavailable', 'unavailable', 'refused'], 2])
   stage.pass(ARCHIVE_AWAY_PAUSE_MS)
   stage.go()
-  // The reads of the first two pieces have ended the pause.
+  // The pause is over. Only piece 2 causes a new request, because the earlier request for piece 0 is answered now.
   assert.deepEqual([await stage.read(0), await stage.read(2), stage.asked.length], ['read', 'read', 3])
 })
 

@@ -22,7 +22,7 @@ test('an object is put into directories that are made for it, for the owner and 
     assert.equal(statSync(join(directory, made)).mode & 0o027, 0, made)
 })
 
-// Runs in a separate process, because an endless mkdir could not be stopped in this one.
+// Runs in a separate process, because an endless mkdir could not be stopped in the process of the test.
 test('below /proc, where no directory can be made, it fails at once', async () => {
   const program = `
     import { directoryStore } from './src/verify/archive/directory-store.ts'

@@ -33,7 +33,7 @@ for (const [name, begin] of hangs)
     const ending = new AbortController()
     const read = reader.get('checkpoint', BYTES_MAX, ending.signal)
     await asked.promise
-    // The message is a special one, because the reader's timeout would also end the read.
+    // The abort has an error message of its own, so that a timeout of the reader cannot pass for it.
     ending.abort(new Error('nobody waits for it'))
     await assert.rejects(read, { name: 'ArchiveStoreError', message: 'checkpoint: nobody waits for it' })
     await closed.promise

@@ -1,4 +1,6 @@
-"""Sleeping, deadlines, files and HTTP clients: the only module that `_sync` has in a version of its own."""
+"""Sleeping, deadlines, files and HTTP clients. `_sync` has a version of this module that is written by
+hand.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,9 @@ sleep = anyio.sleep
 class Clients:
     """Makes an HTTP client for each event loop, because connections work only in their own loop.
 
-    A client is closed when its loop ends: each client has an async generator, and an ending loop closes its async generators.
-    If a loop is closed without doing that, a later `get` drops its client.
+    A client is closed when its loop ends: each client has an async generator, and an ending loop
+    closes its async generators. If a loop is closed without closing its async generators, a later
+    `get` drops the client of that loop.
     """
 
     def __init__(self, make: Callable[[], HttpClient]) -> None:
@@ -102,7 +105,7 @@ def of_loop(loop: object, what: str) -> Generator[None]:
 
 @contextmanager
 def deadline(seconds: float) -> Generator[Callable[[], None]]:
-    """Raises the built-in TimeoutError after `seconds`."""
+    """Raises the built-in TimeoutError if the `with` block takes longer than `seconds`."""
     with anyio.fail_after(seconds):
         yield lambda: None
 

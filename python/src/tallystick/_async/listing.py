@@ -39,7 +39,8 @@ class AsyncListing(Generic[T]):
             yield page
             if page.next_cursor is None:
                 return
-            # A page that names its own cursor as the next one would be read for ever.
+            # Without this check, a server that always names the same page as the next page would be
+            # read for ever.
             if page.next_cursor == cursor:
                 raise wrong_server('the server answered with the same `nextCursor` again, so the list would never end')
             cursor = page.next_cursor
@@ -69,7 +70,7 @@ def listing(
     options: CallOptions,
     params: Mapping[str, str | int] | None = None,
 ) -> AsyncListing[M]:
-    """Returns the list of an operation that answers pages with `data` and `nextCursor`."""
+    """Returns the list of an operation whose answers are pages with `data` and `nextCursor`."""
 
     async def fetch(cursor: str | None) -> Page[M]:
         given = {**query, 'cursor': cursor}

@@ -37,12 +37,15 @@ T = TypeVar('T')
 M = TypeVar('M', bound=BaseModel)
 
 JSON = 'application/json'
-# Loads the codec now. If a process forks while a thread loads it, the child process never finds it.
+# Loads the codec before a fork is possible. If a process forks while a thread loads the codec, the
+# child process cannot use it.
 codecs.lookup('idna')
 
 
 class AsyncTransport:
-    """Connections of a client. `aclose` closes those that were made here, and leaves the caller's `http_client` open."""
+    """Connections of a client. `aclose` closes the connections that this class made. It leaves the
+    caller's `http_client` open.
+    """
 
     def __init__(self, settings: Settings, api_key: ApiKey, http_client: HttpClient | None, signer: RequestSigner | None) -> None:
         if http_client is not None and not isinstance(http_client, HttpClient):
@@ -67,8 +70,8 @@ class AsyncTransport:
     async def open(self) -> None:
         """Makes the HTTP client before the first request needs it.
 
-        Making it takes locks of OpenSSL. If the process forks while another thread has these locks, the child process waits for
-        ever.
+        Making a client acquires locks of OpenSSL. If the process forks while another thread has
+        these locks, the child process waits for ever.
         """
         await self._client()
 
@@ -82,7 +85,9 @@ class AsyncTransport:
         return (await self._signed(operation, call) if self._signer else await self._json(operation, call))[0]
 
     async def json_if_moved(self, model: type[M], operation: Operation, call: Call) -> M | None:
-        """Returns the JSON answer as its model. None: the record still has the version that the call names."""
+        """Returns the JSON answer as its model. Returns None if the record still has the version that
+        the call names.
+        """
 
         async def read(response: httpx2.Response, asked: Asked, check: Callable[[], None]) -> M | None:
             if response.status_code == 304:
@@ -101,7 +106,9 @@ class AsyncTransport:
         return await self._call(operation, call, media_type, read)
 
     async def done(self, operation: Operation, call: Call) -> None:
-        """Returns when an operation without an answer is done. Raises UnexpectedAnswerError for a status other than 204."""
+        """Waits until an operation without an answer is done. Raises UnexpectedAnswerError for a
+        status other than 204.
+        """
 
         async def read(response: httpx2.Response, asked: Asked, _: Callable[[], None]) -> None:
             status = response.status_code
@@ -133,8 +140,9 @@ class AsyncTransport:
     async def _signed(self, operation: Operation, call: Call) -> tuple[dict[str, Any], Asked]:
         """Sends a call that the agent signed. Every attempt sends the same bytes.
 
-        If the signature is too old when it arrives, nothing was written. The call is then signed anew under the same
-        Idempotency-Key: a new signature does not make it another request.
+        If the server refuses the signature because it is too old, the server has written nothing.
+        The call is then signed again and sent under the same Idempotency-Key. The server still
+        treats it as the same request.
         """
         assert self._signer is not None
         key = call.said.get('idempotency_key') or make_idempotency_key()
@@ -184,7 +192,8 @@ class AsyncTransport:
             except Exception as error:
                 doubt.note(error)
                 ending = doubt.ending(error, request.asked.idempotency_key)
-                # Errors of other classes come from the caller's `api_key` function.
+                # An error of another class comes from the caller's `api_key` function, and is not
+                # retried.
                 if not isinstance(ending, TallystickError) or not isinstance(error, TallystickError) or request.is_final(error):
                     raise ending from ending.__cause__
                 await sleep(retries.delay_before(ending))
@@ -328,7 +337,9 @@ async def _read_object(response: httpx2.Response, asked: Asked, check: Callable[
 
 
 async def _read_all(response: httpx2.Response, asked: Asked, bytes_max: int, check: Callable[[], None]) -> bytes:
-    """Returns the whole body. Raises UnexpectedAnswerError beyond `bytes_max`: an endless answer must not fill the memory."""
+    """Returns the whole body. Raises UnexpectedAnswerError if the body is longer than `bytes_max`, so
+    that an endless answer cannot fill the memory.
+    """
     content = bytearray()
     async for piece in response.aiter_bytes():
         check()

@@ -19,7 +19,8 @@ def parse_base_url(text: str) -> str:
 
     Raises UsageError if the text is not an http(s) URL, or contains a user name, a password or a query.
     """
-    # Errors do not show the text: it may be an API key that was passed as the address by mistake.
+    # The error messages do not contain the text, because it may be an API key that was passed by
+    # mistake.
     try:
         stripped = text.strip()
         url = urlsplit(stripped)
@@ -45,7 +46,7 @@ def address_of(base_url: str, path: str, params: Mapping[str, str | int], query:
     def fill(match: re.Match[str]) -> str:
         name = match[1]
         value = params.get(name)
-        # `quote` leaves dots as they are: `..` would lead to another route.
+        # `quote` does not change dots, so `..` would lead to another route.
         if value is None or str(value) in ('', '.', '..'):
             raise UsageError(f'{str(value or "")!r}is not a valid {name}')
         return quote(str(value), safe='')

@@ -126,7 +126,9 @@ def wrong_server(message: str, asked: Asked | None = None, status: int | None = 
 
 
 def look_first(asked: Asked) -> str:
-    """Returns advice for a lost answer to a request that cannot safely be repeated; otherwise an empty text."""
+    """Returns advice for the error message, if the answer was lost and the request cannot safely be
+    repeated. Otherwise returns an empty text.
+    """
     return '' if asked.repeatable else '; it is unknown whether it was done: check before you repeat it'
 
 
@@ -160,7 +162,9 @@ def disconnected(asked: Asked, error: Exception, timeout: float) -> TallystickEr
 
 
 def _parse_problem(content: bytes) -> dict[str, Any] | None:
-    """Returns the problem document. None: the body is something else, so the server did not write it."""
+    """Returns the problem document. Returns None if the body is not a problem document; then a proxy
+    may have written it.
+    """
     try:
         problem = json.loads(content.decode())
     except (ValueError, RecursionError):

@@ -1,4 +1,6 @@
-"""Selects the entries of a bundle, and makes its lines (docs/formats/bundles.md). The resource does the requests."""
+"""Selects the entries of a bundle, and makes its lines (docs/formats/bundles.md).
+`_async/resources/bundles.py` sends the requests.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ _ABOUT_KEYS: Final = ('agent-key-registered', 'agent-key-revoked')
 
 @dataclass(frozen=True, slots=True)
 class BundleRequest:
-    """Options of a bundle. `size`: the size of its checkpoint. `tool`: the program that makes the bundle."""
+    """Options of a bundle. `size`: size of the checkpoint in the bundle. `tool`: name and version of
+    the program that makes the bundle.
+    """
 
     size: int | None
     documents: bool
@@ -31,7 +35,9 @@ class BundleRequest:
 
 
 class Wanted(NamedTuple):
-    """An entry of a bundle. `ids`: of a batch, only these records are shown. None: the whole entry is shown."""
+    """An entry of a bundle. `ids`: the records of a batch that the bundle shows. None if the whole
+    entry is shown.
+    """
 
     seq: int
     ids: list[str] | None = None
@@ -204,7 +210,8 @@ class Keys:
         key = proof.keys[0]
         self.found[key.kid] = key
         self._asked += 1
-        # A hostile server could alternate between two keys, so that the search for a rotation never ends.
+        # A hostile server could alternate between two keys. Then the search for a rotation would
+        # never end.
         if len(self.found) > BUNDLE_KEYS_MAX or self._asked > BUNDLE_PROOFS_PER_KEY_MAX * len(self.found):
             raise wrong_server('the server answered with keys in an impossible order')
         return key.kid
@@ -230,9 +237,10 @@ class AgentKeys:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The tree in which all entries of the bundle are proved.
+    """The tree that proves all entries of the bundle.
 
-    `foundation`: seqs of the ledger's definition, its rotations, the entries about agents' keys, and a policy.
+    `foundation`: seqs of the ledger's first entry, its key rotations, the entries about agents'
+    keys, and a policy.
     """
 
     ledger: str
@@ -244,14 +252,17 @@ class Tree:
 
 
 def is_of_server(entry: EntryLine) -> bool:
-    """Whether the server signed the entry. Only the proof of such an entry names the ledger's key."""
+    """Whether the server signed the entry. An entry's proof names the ledger's key only if the server
+    signed the entry.
+    """
     return entry.signer is None and entry.kind != 'statement'
 
 
 def range_of(start: int, to: int, first: EntryProof, last: EntryProof) -> Sent:
     """Returns the range with the hashes of the tree to its left and right.
 
-    The path of the first entry gives the hashes on the left, the path of the last one those on the right.
+    The left hashes are in the path of the first entry. The right hashes are in the path of the last
+    entry.
     """
     left = [node for node, at in _beside(first) if at.stop <= start]
     right = [node for node, at in _beside(last) if at.start > to]
@@ -299,7 +310,8 @@ def head_line(tree: Tree, of: Sent, completeness: str, request: BundleRequest) -
 
 
 def shown_line(sent: Sent, request: BundleRequest) -> Sent:
-    """Returns an entry's line for the bundle. Leaves out the chain hash, because no signature in a bundle covers it.
+    """Returns the line of an entry in the bundle. The line has no chain hash, because no signature in
+    a bundle covers it.
 
     Raises UsageError for a document that the API key may not read.
     """
@@ -332,7 +344,8 @@ def _without_content(document: Sent) -> Sent:
 
 
 def _document_of(record: LedgerRecord) -> Sent:
-    """Returns the document of one record of a batch, in the form that a line of the whole batch has."""
+    """Returns the document of one record of a batch, in the same form as in the line of a whole batch.
+    """
     document: Sent = {
         'subject': record.id,
         'digest': record.digest,
@@ -352,7 +365,9 @@ def text_of(line: Sent) -> bytes:
 
 
 def _said(envelope: str, name: str) -> str:
-    """Returns a text member of the predicate. Raises UnexpectedAnswerError if it is missing."""
+    """Returns the member `name` of the predicate as text. Raises UnexpectedAnswerError if it is
+    missing or not text.
+    """
     value = read_envelope(envelope).predicate.get(name)
     if not isinstance(value, str):
         raise wrong_server(f'the server answered with an envelope without {name}')

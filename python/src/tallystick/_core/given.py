@@ -1,4 +1,6 @@
-"""Marks an argument that was not given. None cannot mark it where None is a value."""
+"""A marker for arguments that were not given. None is not such a marker, because some arguments accept
+None as a value.
+"""
 
 from __future__ import annotations
 

@@ -32,9 +32,11 @@ def media_type_of(content_type: str | None) -> str:
 
 
 def retry_after_of(lines: Sequence[str], now: float) -> float | None:
-    """Returns the seconds to wait by Retry-After (RFC 9110 §10.2.3): from 0 to RETRY_AFTER_SECONDS_MAX.
+    """Returns the seconds to wait by Retry-After (RFC 9110 §10.2.3), from 0 to
+    RETRY_AFTER_SECONDS_MAX.
 
-    None: the field is absent or not understood. Of several lines, the longest wait counts.
+    Returns None if the field is absent or invalid. If there are several fields, the longest wait is
+    returned.
     """
     texts = [text for line in lines for text in (line.split(',') if _NUMBERS.fullmatch(line) else [line])]
     waits = [wait for text in texts if (wait := _wait_of(text.strip(' \t'), now)) is not None]
@@ -42,7 +44,9 @@ def retry_after_of(lines: Sequence[str], now: float) -> float | None:
 
 
 def http_date_of(text: str, now: float) -> float | None:
-    """Returns the seconds since 1970 of an HTTP-date in any of its three forms (RFC 9110 §5.6.7). None: not a date."""
+    """Returns the seconds since 1970 of an HTTP-date in any of its three forms (RFC 9110 §5.6.7).
+    Returns None if the text is not a date.
+    """
     match = next((match for date in _DATES if (match := date.fullmatch(text))), None)
     if match is None or match['month'] not in _MONTHS:
         return None
@@ -51,7 +55,7 @@ def http_date_of(text: str, now: float) -> float | None:
         year = _full_year(year, datetime.fromtimestamp(now, UTC).year)
     if int(match['second']) > 60:
         return None
-    # datetime has no leap seconds: 60 becomes 59.
+    # datetime does not support leap seconds, so a second of 60 becomes 59.
     time = int(match['hour']), int(match['minute']), min(59, int(match['second']))
     try:
         return datetime(year, _MONTHS.index(match['month']) + 1, int(match['day']), *time, tzinfo=UTC).timestamp()
@@ -60,7 +64,8 @@ def http_date_of(text: str, now: float) -> float | None:
 
 
 def _wait_of(text: str, now: float) -> float | None:
-    # Returns the wait of one value. Accepts fractions too: RFC 9110 has none, but servers send them.
+    # Returns the seconds to wait by one value of Retry-After. Accepts fractions of seconds too. RFC
+    # 9110 does not allow fractions, but some servers send them.
     number = _SECONDS.fullmatch(text)
     if number is not None:
         return RETRY_AFTER_SECONDS_MAX if len(number[1].lstrip('0')) > _SECONDS_DIGITS_MAX else float(text)
@@ -69,6 +74,8 @@ def _wait_of(text: str, now: float) -> float | None:
 
 
 def _full_year(two_digits: int, this_year: int) -> int:
-    """Returns the full year for two digits. A year that seems to be more than 50 years ahead is in the past (RFC 9110 §5.6.7)."""
+    """Returns the full year for a year of two digits. A year more than 50 years in the future is taken
+    as a past year (RFC 9110 §5.6.7).
+    """
     year = this_year - this_year % 100 + two_digits
     return year - 100 if year > this_year + 50 else year

@@ -18,10 +18,12 @@ from .request_limits import JSON_DEPTH_MAX
 def to_json(value: object, depth_max: int = JSON_DEPTH_MAX) -> bytes:
     """Returns the JSON text of a value, in UTF-8.
 
-    Raises UsageError, which names the path, for a value that JSON or the server would lose or refuse: NaN, names that are
-    not text, lone surrogates, U+0000, sets, bytes, and more than `depth_max` levels.
+    Models are written with the server's names. A datetime with a time zone becomes RFC 3339, UTC,
+    with milliseconds.
 
-    Models are written with the server's names. A datetime with a time zone becomes RFC 3339, UTC, with milliseconds.
+    Raises UsageError, which names the path, for a value that JSON or the server would lose or
+    refuse. Such values are NaN, names that are not text, lone surrogates, U+0000, sets, bytes, and
+    more than `depth_max` levels.
     """
     return json.dumps(to_plain(value, depth_max), ensure_ascii=False, separators=(',', ':')).encode()
 

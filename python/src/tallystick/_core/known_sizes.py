@@ -14,17 +14,17 @@ _LEDGER_CHARS: Final = len('tly_') + 26
 
 
 class KnownSizes:
-    """Stores the largest size of each ledger that an answer named in `Tallystick-Ledger-Size`.
+    """Stores for each ledger the largest size that an answer named in `Tallystick-Ledger-Size`.
 
-    Reads send it as `If-Known-Size`. A server that reads from a replica then shows everything that this client has
-    written or read before.
+    Read requests send this size as `If-Known-Size`. A server that reads from a replica then shows
+    at least everything that this client has written or read before.
     """
 
     def __init__(self) -> None:
         self._sizes: dict[str, int] = {}
 
     def of(self, api_key: str) -> int:
-        """Returns the largest known size of the key's ledger; 0 if none is known."""
+        """Returns the largest known size of the key's ledger, or 0 if no size is known."""
         return self._sizes.get(api_key[:_LEDGER_CHARS], 0)
 
     def note(self, api_key: str, headers: Mapping[str, str]) -> None:
@@ -37,5 +37,7 @@ class KnownSizes:
         self._sizes[ledger] = max(int(text), self._sizes.get(ledger, 0))
 
     def forget(self, api_key: str) -> None:
-        """Forgets the size after `ledger_smaller` was raised. Otherwise all reads would fail for ever if the database lost entries."""
+        """Forgets the size after the error `ledger_smaller`. If the database has lost entries, all
+        reads would otherwise fail for ever.
+        """
         self._sizes.pop(api_key[:_LEDGER_CHARS], None)

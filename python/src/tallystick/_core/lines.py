@@ -37,7 +37,9 @@ class Lines:
 
 
 class SentEntry(NamedTuple):
-    """An entry, and the object that the server sent for it, its members in their order."""
+    """An entry with the JSON object that the server sent for it. The members of the object are in the
+    order of the server.
+    """
 
     line: EntryLine
     sent: dict[str, Any]
@@ -53,7 +55,8 @@ def parse_entry(line: bytes, seq: int, asked: Asked) -> SentEntry:
 
 
 class WholeExport:
-    """Checks that an export ends with its last line (docs/formats/export.md)."""
+    """Checks that an export is complete: its last line must be the end line (docs/formats/export.md).
+    """
 
     def __init__(self, asked: Asked) -> None:
         self._asked = asked
@@ -61,7 +64,9 @@ class WholeExport:
         self._begun = b''
 
     def push(self, piece: bytes) -> None:
-        """Stores the first bytes of the last complete line, and of the line that has begun."""
+        """Stores the first bytes of the last complete line, and the first bytes of the incomplete line
+        after it.
+        """
         end = piece.rfind(b'\n')
         if end >= 0:
             start = piece.rfind(b'\n', 0, end) + 1

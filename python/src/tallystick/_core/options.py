@@ -75,7 +75,9 @@ class Call:
 
     @property
     def said(self) -> StepOptions:
-        """The options, typed as those of a step, which include the options of all other calls."""
+        """The options of the call. Their type is that of a step's options, because these include the
+        options of all other calls.
+        """
         return cast(StepOptions, self.options)
 
 
@@ -85,13 +87,15 @@ Asking = Generator[tuple[Operation, Call], dict[str, Any], dict[str, Any] | None
 class RequestSigner(Protocol):
     """Signs calls of an agent before they are sent.
 
-    One object may serve synchronous and asynchronous clients, and several ledgers. `client` is only an identity to tell
-    clients apart.
+    One object may serve synchronous and asynchronous clients, and several ledgers. `client` is only
+    used to distinguish clients.
 
-    `sign` is a generator. It yields an operation and a call whose answer it needs, and is sent that answer as a dict. It
-    returns the call's body with the envelope; None: this call is not signed.
+    `sign` is a generator. It yields an operation and a call whose answer it needs. The caller sends
+    this answer into the generator as a dict. The generator returns the call's body with the
+    envelope, or None if this call is not signed.
 
-    `forget` is called after `statement_mismatch`: what was read about the agent and the ledger of this client is out of date.
+    `forget` is called after the error `statement_mismatch`. It drops stored facts about the agent
+    and the ledger of this client, because these facts are out of date.
     """
 
     def sign(self, client: object, operation: Operation, call: Call) -> Asking: ...
@@ -100,12 +104,16 @@ class RequestSigner(Protocol):
 
 
 def members(**values: Any) -> dict[str, Any]:
-    """Returns the given members of a body or a query, by the server's names: `on_behalf_of` → `onBehalfOf`. None: not given."""
+    """Returns the members of a body or a query with the server's names: `on_behalf_of` becomes
+    `onBehalfOf`. Leaves out members that are None.
+    """
     return {camel_case(name): value for name, value in values.items() if value is not None}
 
 
 def other_members(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the given members of OTHER_MEMBERS, by the server's names. None: not given."""
+    """Returns the given members of OTHER_MEMBERS with the server's names. Leaves out members that are
+    None.
+    """
     return {name: given[argument] for argument, name in OTHER_MEMBERS.items() if given.get(argument) is not None}
 
 

@@ -14,7 +14,8 @@ _WAIT_SECONDS: Final = 10
 def receipt_query(size: int | None, cosignatures: int | None, wait: float | None, statement: bool) -> dict[str, Any]:
     """Returns the query of an entry's receipt.
 
-    `statement`: includes the entry. Without the entry, only those who have it elsewhere can use the receipt.
+    `statement`: whether the answer includes the entry. A receipt without the entry is useful only
+    to readers who already have the entry.
     """
     return members(
         size=size,

@@ -40,7 +40,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request without its API key, which each attempt adds."""
+    """A request without its API key. Each attempt adds the key."""
 
     method: str
     url: str
@@ -54,7 +54,9 @@ class Request:
     """Minimum ledger size that a read must reflect, in entries. 0: no minimum."""
 
     def headers_with(self, api_key: str, known_size: int) -> httpx2.Headers:
-        """Returns the headers of one attempt. `api_key`: from `require_key`. Their `repr` hides the key."""
+        """Returns the headers of one attempt. `api_key` must be a result of `require_key`. The `repr`
+        of the headers hides the key.
+        """
         size = max(known_size, self.known_size) if self.method == 'GET' else 0
         demanded = {'if-known-size': str(size)} if size > 0 else {}
         return httpx2.Headers({**self.headers, **demanded, 'authorization': f'Bearer {api_key}'})
@@ -126,7 +128,7 @@ def require_key(api_key: object) -> str:
 
     Raises UsageError if the key is missing or has invalid characters. The message does not show the key.
     """
-    # Windows begins files with U+FEFF, which Python does not count as white space.
+    # Files from Windows may begin with U+FEFF, which Python does not count as white space.
     key = api_key.strip().strip('\ufeff').strip() if isinstance(api_key, str) else ''
     if not key:
         raise UsageError('no API key: give `api_key`, or set the variable TALLYSTICK_API_KEY')

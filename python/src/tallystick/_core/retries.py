@@ -47,9 +47,10 @@ class Retries:
 
 
 def retry_delay(policy: RetryPolicy, retries: int, retry_after: float | None) -> float | None:
-    """Returns the wait before a retry: half fixed, half random, and at least `retry_after`.
+    """Returns the wait before a retry in seconds: half fixed, half random, and at least `retry_after`.
 
-    The random half spreads clients that were refused together. None: `retry_after` is longer than any client waits.
+    The random half spreads clients that were refused together. Returns None if `retry_after` is
+    longer than a client may wait.
     """
     asked = retry_after or 0.0
     if asked > RETRY_AFTER_SECONDS_MAX:

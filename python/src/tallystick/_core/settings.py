@@ -20,7 +20,9 @@ RETRY_DELAYS: Final[RetryDelays] = (RETRY_DELAY_SECONDS_MIN, RETRY_DELAY_SECONDS
 
 
 def environment(name: str) -> str | None:
-    """Returns a variable without surrounding white space. None: the variable is unset or empty."""
+    """Returns an environment variable without surrounding white space. Returns None if the variable is
+    unset or empty.
+    """
     return os.environ.get(name, '').strip() or None
 
 

@@ -43,7 +43,8 @@ class StatusMeaning:
 def meaning_of(status: int) -> StatusMeaning:
     """Returns the meaning of a status.
 
-    An unknown status is treated as the first of its class, a status outside all classes as 500 (RFC 9110 §15).
+    An unknown status is treated as the first status of its class: 4xx as 400, for example. A status
+    outside all classes is treated as 500 (RFC 9110 §15).
     """
     is_server_error = status >= 500 or status < 100
     passing = status in _PASSING_4XX or (is_server_error and status not in _LASTING_5XX)

@@ -19,7 +19,7 @@ _EVENT: Final[TypeAdapter[LedgerEvent]] = TypeAdapter(LedgerEvent)
 
 @dataclass(frozen=True, slots=True)
 class TailedEvent:
-    """An event, and the cursor after it, for `after`."""
+    """An event, and the cursor after it. Pass the cursor as `after` to continue there."""
 
     event: LedgerEvent
     cursor: str

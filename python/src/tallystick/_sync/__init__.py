@@ -1,5 +1,6 @@
 # Made by `npm run python -- generate`; not to be edited.
 """The client's methods and transport.
 
-python/tools/generate.py makes the synchronous client from the asynchronous one. Only `io.py` is written twice.
+python/tools/generate.py makes the synchronous client from the asynchronous one. Only `io.py` is
+written by hand for both.
 """

@@ -40,7 +40,8 @@ class Listing(Generic[T]):
             yield page
             if page.next_cursor is None:
                 return
-            # A page that names its own cursor as the next one would be read for ever.
+            # Without this check, a server that always names the same page as the next page would be
+            # read for ever.
             if page.next_cursor == cursor:
                 raise wrong_server('the server answered with the same `nextCursor` again, so the list would never end')
             cursor = page.next_cursor
@@ -70,7 +71,7 @@ def listing(
     options: CallOptions,
     params: Mapping[str, str | int] | None = None,
 ) -> Listing[M]:
-    """Returns the list of an operation that answers pages with `data` and `nextCursor`."""
+    """Returns the list of an operation whose answers are pages with `data` and `nextCursor`."""
 
     def fetch(cursor: str | None) -> Page[M]:
         given = {**query, 'cursor': cursor}

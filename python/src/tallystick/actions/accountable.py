@@ -54,7 +54,8 @@ def accountable(
     session: str | None = None,
     agent: str | None = None,
 ) -> Any:
-    """Records each call of a function: an action before it, and its outcome when its result has ended. Exceptions pass through.
+    """Records each call of a function: an action before the call, and an outcome when the call's
+    result has ended. Exceptions pass through.
 
         @accountable
         def search(query: str) -> list[str]: ...
@@ -62,15 +63,19 @@ def accountable(
         @accountable(content=True, fail_closed=True)
         async def pay(order: str, cents: int) -> Receipt: ...
 
-    Accepts any callable, and the objects of `staticmethod` and `classmethod`. If the result ends later (a coroutine, a task, a
-    future, a generator, an iterator), the action ends when the result ends: `follow` lists the results that are replaced.
-    Actions that begin inside become children of the action, also those of frameworks with an adapter.
+    Accepts any callable, and the objects of `staticmethod` and `classmethod`. Some results end
+    later than the call: a coroutine, a task, a future, a generator, an iterator. The action then
+    ends when the result ends; `follow` lists the results that are replaced. Actions that begin
+    during the call become children of its action, including actions that adapters of frameworks
+    record.
 
-    - `actions`: None: `default_actions()`.
-    - `name`: None: the name of the function.
-    - `content`: records arguments and result instead of their digests. None: the setting of `actions`.
-    - `fail_closed`: calls the function only after the ledger has the record; otherwise raises NotRecordedError. In an event loop, a
-      function that is not known to be async then raises UsageError, because it would block the loop. None: the setting of `actions`.
+    - `actions`: by default `default_actions()`.
+    - `name`: name of the action; by default the name of the function.
+    - `content`: records arguments and result instead of their digests; by default as set in
+      `actions`.
+    - `fail_closed`: calls the function only after the ledger has the record; otherwise raises
+      NotRecordedError. In an event loop, a function that is not known to be async then raises
+      UsageError, because it would block the loop. By default as set in `actions`.
     """
     if function is None:
         return functools.partial(
@@ -115,7 +120,7 @@ def accountable(
         @functools.wraps(function)
         def record_async_generator(*args: P.args, **kwargs: P.kwargs) -> T:
             writer, call, told = describe(args, kwargs)
-            # The call only creates the generator. The wait for the record happens at the first read.
+            # This call only creates the generator. The first read waits for the record.
             return follow(writer.begin(call, told, content=content), function(*args, **kwargs))
 
         return record_async_generator
@@ -148,7 +153,9 @@ def _name_of(function: Any) -> str:
 
 
 def _signature_of(function: Any) -> inspect.Signature | None:
-    """Returns the signature of a function. None: some functions written in C have none."""
+    """Returns the signature of a function. Returns None for functions without a signature, such as
+    some that are written in C.
+    """
     try:
         return inspect.signature(function)
     except (TypeError, ValueError):

@@ -64,8 +64,9 @@ class Recorder(Protocol):
 class Action:
     """An action that has begun, made by `Actions.begin`.
 
-    An open action ends as `unknown` when its root ends (unless it waits for its record), when its `Actions` are closed, or
-    when it is garbage collected. A child process of `fork` cannot end an action of its parent process.
+    An open action ends as `unknown` when the root action above it ends, when its `Actions` are
+    closed, or when it is garbage collected. The end of the root does not end an action that still
+    waits for its record. A child process of `fork` cannot end an action of its parent process.
     """
 
     def __init__(
@@ -100,9 +101,11 @@ class Action:
         return self.traceparent[3:35]
 
     def wait_permitted(self) -> None:
-        """Returns when the deed may begin: for `held` when the ledger has the record, otherwise at once.
+        """Waits until the deed may begin. If the action was begun as `held`, the deed may begin when
+        the ledger has the record. Otherwise returns at once.
 
-        If the ledger does not have the record in time, records the outcome `denied` and raises NotRecordedError.
+        If the ledger does not have the record in time, records the outcome `denied` and raises
+        NotRecordedError.
         """
         if self._permitted is not None:
             try:
@@ -123,7 +126,7 @@ class Action:
             except Exception as error:
                 raise self._actions._deny(self, error) from error
             except BaseException as error:
-                # Cancelled, so the deed is never called.
+                # The task was cancelled, so the deed is never called.
                 self.end(status='denied', error=error)
                 raise
 
@@ -140,11 +143,12 @@ class Action:
     ) -> None:
         """Records how the action ended. Only the first call counts. Never raises.
 
-        The end of a root ends its open actions as `unknown`, except those that wait for their record.
+        The end of a root action also ends the open actions below it as `unknown`, except actions
+        that wait for their record.
 
         - `status`: by default `ok`, or `status_of(error)` if there is an error.
         - `error`: the record contains the digest of its text or, with `content`, the text.
-        - `error_type`: a class or a code, such as `timeout`. None: the class of the error.
+        - `error_type`: a class or a code, such as `timeout`; by default the class of the error.
         """
         self._actions._end(
             self,

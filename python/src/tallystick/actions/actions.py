@@ -1,4 +1,5 @@
-"""Records what agents do: an action before each deed, an outcome after it, approvals in between."""
+"""Records what agents do: an action before each deed, an outcome after it, and approvals between them.
+"""
 
 import asyncio
 import inspect
@@ -67,12 +68,16 @@ class Actions:
     ) -> None:
         """Raises UsageError for invalid options.
 
-        - `tallystick`: None: a client made from TALLYSTICK_URL and TALLYSTICK_API_KEY.
+        - `tallystick`: the client; by default a client made from TALLYSTICK_URL and
+          TALLYSTICK_API_KEY.
         - `framework`: program that reports the actions, with its version.
-        - `content`: records arguments and results, of at most 48 KiB each, instead of their digests.
-        - `fail_closed`: an action begins only when the ledger has its record, and is denied otherwise.
-        - `hold_s_max`: most seconds for which an action waits because of `fail_closed`.
-        - `options`: options of a notarizer. `on_error` is also called for records that could not be accepted.
+        - `content`: records arguments and results, of at most 48 KiB each, instead of their
+          digests.
+        - `fail_closed`: an action begins only when the ledger has its record, and is denied
+          otherwise.
+        - `hold_s_max`: maximum time in seconds for which an action waits because of `fail_closed`.
+        - `options`: options of a notarizer. `on_error` is also called for records that could not be
+          accepted.
         """
         self.content = content
         self.fail_closed = fail_closed
@@ -96,12 +101,16 @@ class Actions:
 
     @property
     def told_first(self) -> Told:
-        """How to begin an action whose deed can wait: 'held' with `fail_closed`, otherwise 'before'."""
+        """Value of `told` to pass for an action whose deed can wait for the record: 'held' with
+        `fail_closed`, otherwise 'before'.
+        """
         return 'held' if self.fail_closed else 'before'
 
     @property
     def may_wait(self) -> bool:
-        """Whether beginning an action may block its thread, for the ledger or for a spool's disk."""
+        """Whether the thread that begins an action may have to wait, for the ledger or for a spool's
+        disk.
+        """
         return self.fail_closed or self._disk is not None
 
     def run(self, call: Call, deed: Callable[[], T]) -> T:
@@ -130,7 +139,7 @@ class Actions:
     def begin(self, call: Call, told: Told = 'before', *, content: bool | None = None) -> Action:
         """Records an action and returns it. In an event loop, does not wait for the disk of a spool.
 
-        `content`: None: the setting of the `Actions`.
+        `content`: by default as set in the `Actions`.
         """
         action, taken = self._begin(call, told, content)
         if taken is not None and not runs_a_loop():
@@ -145,7 +154,9 @@ class Actions:
         return action
 
     def _begin(self, call: Call, told: Told, content: bool | None) -> 'tuple[Action, Future[None] | None]':
-        """Returns the action, and a future that resolves when another thread has written its record. None: the record is written."""
+        """Returns the action, and a future that resolves when another thread has written the action's
+        record. The future is None if the record is already written.
+        """
         keep = self.content if content is None else content
         parent = call.parent and _ancestor_with_room(call.parent)
         handle = str(uuid4())
@@ -175,9 +186,10 @@ class Actions:
     def close(self, timeout: float = WAIT_S_DEFAULT) -> None:
         """Ends all actions, flushes, and accepts no new actions.
 
-        Waits for open actions for half of `timeout`, at most 5 s, and then ends them as `unknown`. A thread that runs an event loop does
-        not wait for open actions, because the blocked loop could not end them. Raises the errors of a notarizer's `flush`; records in a
-        spool then stay there for the next process.
+        First waits for open actions for half of `timeout`, at most 5 s, and then ends them as
+        `unknown`. A thread that runs an event loop does not wait for open actions, because the
+        blocked loop could not end them. Raises the errors of a notarizer's `flush`. After an error,
+        records in a spool stay there for the next process.
         """
         began_at = time.monotonic()
         until = began_at + min(OPEN_S_MAX, timeout / 2)
@@ -210,7 +222,8 @@ class Actions:
         action.is_ended = True
         self._open.pop(id(action), None)
         action.root.open.pop(id(action), None)
-        # The text of a NotRecordedError comes from this library. It contains nothing of the arguments or the result.
+        # The text of a NotRecordedError comes from this library. It contains no part of the
+        # arguments or the result.
         told = error_of(error, keep=action.content or isinstance(error, NotRecordedError))
         took = (time.monotonic() - action.began_at) * 1000 if duration_ms is None else duration_ms
         payload = {
@@ -222,12 +235,13 @@ class Actions:
             'durationMs': round(took, 3),
         }
         self.record_later(payload, {**_options_after(action, occurred_at), 'type': 'agent-outcome/1'})
-        # A child that waits for its record begins later and reports its own end, or ends as `denied`.
+        # A child that waits for its record stays open. It begins later and reports its own end, or
+        # ends as `denied`.
         self._end_open(action.open, but_waiting=True)
 
     def _end_open(self, actions: dict[int, 'weakref.ref[Action]'], *, but_waiting: bool = False) -> None:
-        # Ends these actions as `unknown`. Iterates over a copy (`copy` is atomic), because other threads change the
-        # dict.
+        # Ends the given actions as `unknown`. Iterates over a copy (`copy` is atomic), because
+        # other threads change the dict.
         for found in actions.copy().values():
             action = found()
             if action is not None and not (but_waiting and action.is_waiting):
@@ -406,7 +420,9 @@ def _ancestor_with_room(action: Action) -> Action:
 
 
 def _traceparent_of_telemetry() -> str | None:
-    """Returns the trace of OpenTelemetry's current span. None: the program has no OpenTelemetry, or no span."""
+    """Returns the trace of OpenTelemetry's current span. Returns None if the program has no
+    OpenTelemetry, or if there is no span.
+    """
     trace = sys.modules.get('opentelemetry.trace')
     if trace is None:
         return None

@@ -37,10 +37,12 @@ MISSING = Missing()
 
 
 def content_of(name: Literal['arguments', 'result', 'error'], value: Any, *, keep: bool, besides: str = '') -> dict[str, Any]:
-    """Returns the payload member for a value: `NAME` with the value, or `NAMEDigest`. No member for MISSING.
+    """Returns the payload member for a value: `NAME` with the value, or `NAMEDigest` with its digest.
+    Returns no member for MISSING.
 
-    The value itself is recorded if `keep` is set and a record can contain it. `besides`: another long text of the same record.
-    Never raises, because a tool's result must not decide whether its call is recorded.
+    The value itself is recorded if `keep` is set and a record can contain it. `besides`: another
+    long text of the same record, which leaves less room for the value. Never raises, because a
+    tool's result must not decide whether its call is recorded.
     """
     if isinstance(value, Missing):
         return {}
@@ -54,10 +56,11 @@ def content_of(name: Literal['arguments', 'result', 'error'], value: Any, *, kee
 
 
 def matches_digest(value: Any, digest: object) -> bool:
-    """Returns whether a digest of a record, such as `payload['resultDigest']`, is the digest of this value.
+    """Returns whether a digest of a record, such as `payload['resultDigest']`, is the digest of this
+    value.
 
-    For a digest of a JSON text (`of` is `json`), pass that text. False if `of` is `none`, or if `digest` is not a digest. Never
-    raises.
+    For a digest of a JSON text (`of` is `json`), pass that text. Returns False if `of` is `none`,
+    or if `digest` is not a digest. Never raises.
     """
     wanted: Mapping[Any, Any] = digest if isinstance(digest, Mapping) else {}
     written = _written(value)
@@ -76,7 +79,8 @@ def error_of(error: Any, *, keep: bool) -> dict[str, Any]:
     try:
         written = _written(str(error) if isinstance(error, BaseException) else error)
     except Exception:
-        # Reading the text may fail, for example of a database row whose session is closed.
+        # Making the text of the error may fail, for example if it reads a database row whose
+        # session is closed.
         written = 'unreadable'
     text = None if isinstance(written, str) else written.data.decode()
     kept = short(text, ERROR_CHARS_MAX) if keep else None
@@ -86,7 +90,9 @@ def error_of(error: Any, *, keep: bool) -> dict[str, Any]:
 
 
 def error_type(kind: str | None) -> str | None:
-    """Returns a class or a code of letters, digits and `_ $ . : -`. None for any other text, which may be content."""
+    """Returns `kind` if it is a class or a code of letters, digits and `_ $ . : -`. Returns None for
+    any other text, which may be content.
+    """
     return kind if kind is not None and len(kind) <= ERROR_TYPE_CHARS_MAX and _ERROR_TYPE.match(kind) else None
 
 
@@ -110,7 +116,9 @@ def _digest(written: Form | _Text | NoForm) -> dict[str, Any]:
 
 
 def _keepable(written: Form | _Text | NoForm, bytes_max: int) -> Any:
-    """Returns the value as a record stores it. MISSING: a record cannot contain it (U+0000, too deep, too large)."""
+    """Returns the value as a record stores it. Returns MISSING if a record cannot contain the value
+    (U+0000, too deep, too large).
+    """
     if isinstance(written, str) or len(written.data) > bytes_max:
         return MISSING
     value = written.data.decode() if written.of == 'bytes' else json.loads(written.data)
@@ -121,7 +129,9 @@ def _keepable(written: Form | _Text | NoForm, bytes_max: int) -> Any:
 
 
 def attributes_of(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the payload member `attributes` with the attributes that a record can contain. Without such attributes, an empty dict."""
+    """Returns the payload member `attributes` with the attributes that a record can contain. Returns
+    an empty dict if there are no such attributes.
+    """
     kept = {}
     for name, value in attributes.items():
         found = MISSING if value is None else _keepable(_written(value), ATTRIBUTES_BYTES_MAX)
@@ -133,7 +143,9 @@ def attributes_of(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def short(value: object, chars_max: int) -> str | None:
-    """Returns a text of at most `chars_max` characters that a record can contain. None: no text."""
+    """Returns a text of at most `chars_max` characters that a record can contain. Returns None if the
+    value is empty or not a text.
+    """
     if not isinstance(value, str) or not value:
         return None
     return value.replace('\0', '\ufffd')[:chars_max].encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')
@@ -145,7 +157,7 @@ def defined(members: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def references_of(named: Mapping[str, str | None]) -> list[str]:
-    """Returns references that link all records of a call, also those written by other programs.
+    """Returns references that link all records of a call, including records that other programs write.
 
     Ids that do not fit into a reference are left out.
     """

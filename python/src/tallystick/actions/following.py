@@ -33,7 +33,8 @@ def current(action: Action) -> Generator[None]:
 
 @contextmanager
 def within(action: Action) -> Generator[None]:
-    """Like `current`. An exception inside also ends the action, and passes through."""
+    """Like `current`. An exception inside the `with` block also ends the action, and passes through.
+    """
     with current(action):
         try:
             yield
@@ -49,10 +50,11 @@ def follow(action: Action, result: T) -> T:
     - Tasks and futures are returned unchanged.
     - A coroutine, a generator and an async generator are replaced by one of the same kind.
     - Any other awaitable or iterator is replaced by an object with the same attributes.
-    - A manager of `contextlib` gets another generator.
+    - A context manager made by `contextlib` is returned itself, with its generator replaced.
 
-    If the result is never read to its end, the action ends as `unknown`. If the result continues and cannot be followed (a
-    process, a thread, a result of a pool), the action ends as `unknown` at once.
+    If the result is never read to its end, the action ends as `unknown`. If the result continues
+    and its end cannot be observed (a process, a thread, a result of a pool), the action ends as
+    `unknown` at once.
     """
     found: Any = result
     if isinstance(found, (asyncio.Future, Future)):
@@ -80,7 +82,8 @@ def is_later(result: Any) -> bool:
     kind = type(result)
     if isinstance(result, Future):
         return True
-    # An open file counts as a value, although it is an iterator. A mock has every special method.
+    # An open file counts as a value, although it is an iterator. A mock counts as a value too,
+    # because it has every special method.
     return any(hasattr(kind, name) for name in _LATER) and not isinstance(result, IOBase) and kind.__module__ != 'unittest.mock'
 
 
@@ -90,12 +93,14 @@ _WHOLE = ('__len__', '__getitem__', '__dataclass_fields__', '__attrs_attrs__', '
 
 
 def _goes_on(kind: type) -> bool:
-    """Whether results of this class run on, or start only when they are read, without an end that can be observed."""
+    """Returns whether results of this class continue after the call, or start only when they are read.
+    The end of these results cannot be observed.
+    """
     if kind.__module__ == 'unittest.mock':
         return False
     is_under_way = any(all(callable(getattr(kind, name, None)) for name in names) for names in _UNDER_WAY)
-    # A class that iterates with a generator may make its items while it is read. With one of these members it already
-    # has them all.
+    # A class whose `__iter__` is a generator function may make its items only while they are read.
+    # But a class with a member of `_WHOLE` already has all its items.
     made_later = inspect.isgeneratorfunction(getattr(kind, '__iter__', None)) and not any(hasattr(kind, name) for name in _WHOLE)
     return is_under_way or made_later
 
@@ -105,7 +110,8 @@ def _is_generator(found: Any) -> bool:
 
 
 def _named_like(made: Any, found: Any) -> Any:
-    """Gives a coroutine or generator the name of another one, for warnings and stack traces."""
+    """Gives a new coroutine or generator the name of the replaced one, for warnings and stack traces.
+    """
     made.__name__ = getattr(found, '__name__', made.__name__)
     made.__qualname__ = getattr(found, '__qualname__', made.__qualname__)
     return made
@@ -132,7 +138,8 @@ async def _coroutine(action: Action, inner: Awaitable[Any]) -> Any:
 def _generator(action: Action, inner: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
     """Delegates like `yield from` (PEP 380).
 
-    The action is current only during a step, because a generator runs in the context of its reader.
+    The action is the current action only while the generator runs. Between two items the
+    generator's reader runs in the same context.
     """
     step: Callable[[Any], Any] = inner.send
     given: Any = None
@@ -186,9 +193,10 @@ async def _async_generator(action: Action, inner: AsyncGenerator[Any, Any]) -> A
 
 
 class _Like:
-    """Replaces an awaitable or an iterator of another class, and ends its action.
+    """Replaces an awaitable or an iterator that is neither a coroutine nor a generator. Ends the
+    action when the replaced object ends.
 
-    `_class_like` adds the special methods of that class.
+    `_class_like` adds the special methods of the replaced object's class.
     """
 
     __slots__ = ('__weakref__', '_tallystick_action', '_tallystick_driver', '_tallystick_inner')
@@ -224,7 +232,7 @@ def _forward(name: str) -> Callable[..., Any]:
 
 
 def _drive(name: str) -> Callable[..., Any]:
-    """Returns a method that runs one step: event loops call these methods of a coroutine."""
+    """Returns a method that runs one step of a coroutine. Event loops call these methods."""
 
     def drive(self: Any, *args: Any) -> Any:
         if self._tallystick_driver is None:
@@ -271,7 +279,9 @@ async def _aenter(self: Any) -> Any:
 
 
 class _step:
-    """Context of one step of an iterator. A class, because generators of `contextlib` do not let StopIteration pass."""
+    """Context of one step of an iterator. It is a class, because a context manager made from a
+    generator does not let StopIteration pass.
+    """
 
     def __init__(self, action: Action, end: type[Exception]) -> None:
         self._action = action

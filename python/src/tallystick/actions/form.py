@@ -1,6 +1,8 @@
-"""Writes the form of a value, whose bytes its digest hashes (docs/formats/content-digests.md).
+"""Writes a value as text, its form. The value's digest is the hash of the form's bytes
+(docs/formats/content-digests.md).
 
-The SDK for TypeScript writes the same bytes. Both are tested with test/vectors/content-digests.json.
+The SDK for TypeScript writes the same bytes. Both are tested with
+test/vectors/content-digests.json.
 """
 
 from __future__ import annotations
@@ -81,7 +83,7 @@ class _Writer:
     def write(self, value: Any, depth: int) -> str:
         if value is None or value is True or value is False:
             return self._spend('null' if value is None else 'true' if value else 'false')
-        # isinstance would trust the `__class__` of a mock.
+        # `type` is used, because `isinstance` would trust the `__class__` of a mock.
         kind = type(value)
         if issubclass(kind, _BUILT_IN):
             if kind not in _BUILT_IN and (hides_attributes(value) or _reads_itself(kind)):
@@ -148,7 +150,8 @@ class _Writer:
     def _integer(self, value: int) -> str:
         if -_EXACT_MAX <= value <= _EXACT_MAX:
             return self._spend(str(value))
-        # Refused before its digits are made, because making so many digits is slow.
+        # Integers that are too long are refused before their digits are made, because making so
+        # many digits is slow.
         if value.bit_length() > 4 * INTEGER_DIGITS_MAX:
             raise _UnwritableError('too-large')
         if _is_double(value):
@@ -186,7 +189,7 @@ class _Writer:
         self._around.discard(id(value))
         return text
 
-    # Loops instead of comprehensions, which take another stack frame before Python 3.12.
+    # Uses loops, because a comprehension needs another stack frame before Python 3.12.
 
     def _sequence(self, value: Any, kind: type, depth: int) -> str:
         texts: list[str] = []
@@ -254,7 +257,9 @@ def _digits(value: int) -> str:
 
 
 def _decimal(value: Decimal) -> str:
-    """Returns digits and exponent: 1.10 is `110E-2`. `str` would depend on the context of the thread."""
+    """Returns digits and exponent: 1.10 is `110E-2`. `str` is not used, because its result depends on
+    the thread's decimal context.
+    """
     sign, digits, exponent = value.as_tuple()
     shown = '-' if sign else ''
     if isinstance(exponent, int):
@@ -264,7 +269,9 @@ def _decimal(value: Decimal) -> str:
 
 
 def _moment(value: datetime | time) -> str:
-    """Returns RFC 3339 with milliseconds, or with microseconds if these are not 0. Without a time zone, has no offset."""
+    """Returns RFC 3339 with milliseconds, or with microseconds if these are not 0. If the value has no
+    time zone, the text has no offset.
+    """
     if value.tzinfo is not None and value.utcoffset() is None:
         # Without a date, the offset of a zone with summer time is undefined.
         raise _UnwritableError('no-form')
@@ -288,7 +295,9 @@ _PATHS: dict[type, str] = {PurePosixPath: 'posix', PosixPath: 'posix', PureWindo
 
 
 def _numpy_scalar(value: Any) -> bool | int | float | None:
-    """Returns the number or boolean that equals a scalar of NumPy. None: the value is no such scalar."""
+    """Returns the number or boolean that equals a scalar of NumPy. Returns None if the value is not a
+    scalar of NumPy.
+    """
     if issubclass(type(value), Integral):
         return int(value)
     numpy = sys.modules.get('numpy')
@@ -298,7 +307,9 @@ def _numpy_scalar(value: Any) -> bool | int | float | None:
 
 
 def _members_of(value: Any) -> dict[str, Any] | None:
-    """Returns the fields of a model or a data class. None: the object may have hidden state."""
+    """Returns the fields of a model or a data class. Returns None for any other object, because it may
+    have hidden state.
+    """
     kind = type(value)
     if issubclass(kind, BaseException):
         return None
@@ -313,7 +324,9 @@ def _members_of(value: Any) -> dict[str, Any] | None:
 
 
 def _own(value: Any, names: Iterable[str]) -> dict[str, Any]:
-    """Returns the values of these fields. Raises `no-form` if the object has other attributes, except cached properties."""
+    """Returns the values of the fields `names`. Raises `no-form` if the object has other attributes,
+    except cached properties.
+    """
     found = {name: getattr(value, name) for name in names}
     if any(name not in found for name in _attributes(value)):
         raise _UnwritableError('no-form')
@@ -338,7 +351,9 @@ def _mangled(kind: type, name: str) -> str:
 
 
 def hides_attributes(value: Any) -> bool:
-    """Whether a value of a subclass of a built-in class has attributes that its form leaves out. False for members of an Enum."""
+    """Whether a value has attributes that its form leaves out. An object of a subclass of `str`, for
+    example, may have them. False for members of an Enum.
+    """
     kind = type(value)
     if kind in _BUILT_IN or issubclass(kind, Enum):
         return False
@@ -348,6 +363,8 @@ def hides_attributes(value: Any) -> bool:
 
 
 def _reads_itself(kind: type) -> bool:
-    """Whether a collection overrides how its members are read. It may then hide members, such as a dict with duplicate names."""
+    """Whether a collection overrides how its members are read. Such a collection may hide members, for
+    example a dict that stores several values under one name.
+    """
     base = next((each for each in _COLLECTIONS if issubclass(kind, each)), None)
     return base is not None and any(getattr(kind, name, None) is not getattr(base, name, None) for name in _READERS)

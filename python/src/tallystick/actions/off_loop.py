@@ -1,4 +1,6 @@
-"""Runs work that may wait for a disk outside of event loops."""
+"""Runs work that may wait for a disk. In the thread of an event loop the work runs in a separate
+thread.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -20,9 +22,10 @@ def runs_a_loop() -> bool:
 
 
 class OffLoop:
-    """Runs work in order of its calls, in the caller's thread or in a separate one.
+    """Runs work in the order of the calls, in the caller's thread or in a separate thread.
 
-    The separate thread is used if the caller's thread runs an event loop, or while the separate thread still has work.
+    The separate thread is used if the caller's thread runs an event loop, or while the separate
+    thread still has work.
     """
 
     def __init__(self) -> None:

@@ -15,9 +15,10 @@ After such an error, the deed may still have been done.
 
 
 def status_of(error: BaseException | str) -> Status:
-    """Returns `error` if the deed is known to have failed; `unknown` if it was cancelled, interrupted or timed out.
+    """Returns `error` if the deed is known to have failed; `unknown` if it was cancelled, interrupted
+    or timed out.
 
-    A group is `error` if one of its exceptions is.
+    The status of an exception group is `error` if the status of one of its exceptions is `error`.
     """
     if isinstance(error, BaseExceptionGroup):
         return 'error' if any(status_of(each) == 'error' for each in error.exceptions) else 'unknown'
@@ -32,7 +33,8 @@ def _is_in_doubt(error: BaseException) -> bool:
     if any(_IN_DOUBT.search(kind.__name__) for kind in type(error).__mro__):
         return True
     try:
-        # gRPC has one class for all errors, with a code. `urllib` has the socket's error in `reason`.
+        # gRPC has one class for all errors, and `code` distinguishes them. `urllib` has the
+        # socket's error in `reason`.
         code: Any = getattr(error, 'code', None)
         code = code() if callable(code) else code
         name = getattr(code, 'name', code)

@@ -29,7 +29,7 @@ Hook = Callable[[Any, 'str | None', Any], Awaitable[dict[str, Any]]]
 
 @dataclass
 class HookMatcher:
-    """Has the members of the SDK's class of this name that the SDK reads."""
+    """Replaces the SDK's class of this name. Has only the members that the SDK reads."""
 
     matcher: str | None = None
     hooks: list[Hook] = field(default_factory=list)
@@ -47,10 +47,12 @@ class HookRecord(NamedTuple):
 
 
 def tallystick_hooks(actions: Actions | None = None) -> dict[str, list[HookMatcher]]:
-    """Records what an agent of the Claude Agent SDK does: tool calls with their outcomes, subagents, permission requests.
+    """Records what an agent of the Claude Agent SDK does: tool calls with their outcomes, subagents,
+    permission requests.
 
-    `actions`: writes the records; their settings of content, framework and `fail_closed` apply. With `fail_closed`, a tool is
-    called only when the ledger has the record, and denied otherwise. A hook never raises.
+    `actions`: the `Actions` object that writes the records; its options `content`, `framework` and
+    `fail_closed` apply. With `fail_closed`, a tool is called only when the ledger has the record,
+    and denied otherwise. A hook never raises.
     """
     writer = actions or Actions(framework=FRAMEWORK)
     hook = hook_of(writer)
@@ -122,7 +124,9 @@ def _agent_of(event: Event) -> str:
 
 
 def record_of(event: Any, *, keep: bool = False, held: bool = False, framework: str | None = None) -> HookRecord | None:
-    """Returns the record of an event. An unknown event becomes an action of kind `other`. None: the value is not an event."""
+    """Returns the record of an event. An unknown event becomes an action of kind `other`. Returns None
+    if the value is not an event.
+    """
     if not isinstance(event, Mapping) or short(event.get('hook_event_name'), 128) is None:
         return None
     made = _Events(event, keep, held, framework)
@@ -223,12 +227,14 @@ class _Events:
         return self._following('agent-action/1', call, payload, is_before=is_before)
 
     def _following(self, kind: str, call: _Called, payload: dict[str, Any], *, is_before: bool = False) -> HookRecord:
-        """Returns a record below its action. If the event does not identify the action, the record gets the action's parent."""
+        """Returns a record whose parent is its action. If the event does not identify the action, the
+        record's parent is the action's parent.
+        """
         options = {**self._options(call), 'parent_handle': call.handle or call.within}
         return HookRecord(kind, payload, _given(options), is_before=is_before)
 
     def _content(self, name: Any, members: Sequence[str], besides: str = '') -> dict[str, Any]:
-        """Returns the content of the first of these members that the event has."""
+        """Returns the payload members for the first of `members` that the event has."""
         for member in members:
             if member in self._event:
                 return content_of(name, self._event[member], keep=self._keep, besides=besides)

@@ -21,7 +21,9 @@ _EXIT_CODE_MAX = 2**53
 
 
 def status_of_response(event: Event) -> End:
-    """Returns the status of a tool that answered: `ok` unless its answer tells that it failed, was cut off or continues."""
+    """Returns the status of a tool that answered: `ok`, unless the answer says that the tool failed,
+    was cut off or continues.
+    """
     asked, written = event.get('tool_input'), event.get('tool_response', event.get('tool_output'))
     answer = _parse_object(written) if isinstance(written, str) else written
     said: Event = answer if isinstance(answer, Mapping) else {}
@@ -48,8 +50,8 @@ def status_of_failure(event: Event) -> End:
 def status_of_end(event: Event) -> End:
     """Returns the status of a session or subagent that has ended.
 
-    Claude Code sends no status, and its reasons are not failures. A status of another host that is not in the lists below
-    gives `unknown`.
+    Claude Code sends no status, and its reasons are not failures. Other hosts send a status; if it
+    is not in the lists below, the result is `unknown`.
     """
     statuses = [str(said).lower() for said in (event.get('final_status'), event.get('status')) if said is not None]
     for word in (*statuses, str(event.get('reason')).lower()):

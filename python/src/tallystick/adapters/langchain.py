@@ -49,8 +49,9 @@ class _Run:
 def tallystick_middleware(actions: Actions | None = None, *, agent: str | None = None) -> AgentMiddleware[Any, Any, Any]:
     """Records what an agent of LangChain does: its run and its calls of tools and models, as a tree.
 
-    Put it first in the list of middleware, so that it sees the decisions of the others. The agent does not wait for records, unless
-    `actions` has `fail_closed`: then a tool is called only when the ledger has the record; otherwise the model gets an error text.
+    Put it first in the list of middleware, so that it sees the decisions of the others. The agent
+    does not wait for records, unless `actions` has `fail_closed`. Then a tool is called only when
+    the ledger has the record; otherwise the model gets an error text.
 
     `agent`: name of the agent, which the library does not pass to a middleware.
     """
@@ -144,7 +145,7 @@ class _Middleware(AgentMiddleware[Any, Any, Any]):
     def _find_run(self, request: ModelRequest[Any] | ToolCallRequest) -> _Run | None:
         run = self._runs.find(request.state.get('_tallystick_run'))
         if run is not None:
-            # A run that asked for input continues in another graph run.
+            # If a run asks a person for input, it continues later in another graph run.
             _graphs.attach(run)
         return run
 
@@ -161,7 +162,9 @@ class _Middleware(AgentMiddleware[Any, Any, Any]):
         )
 
     def _tell_denied(self, run: _Run, messages: Sequence[BaseMessage]) -> None:
-        """Records tool calls that another middleware answered with an error instead of the tool: a person or a rule denied them."""
+        """Records tool calls that were denied by a person or a rule. For such a call, another
+        middleware answered with an error, and the tool was not called.
+        """
         for call, answer in _last_answers(messages):
             if call['id'] in run.called or answer.status != 'error':
                 continue
@@ -178,7 +181,7 @@ _recorded: ContextVar[Action | None] = ContextVar('tallystick_recorded', default
 
 @contextmanager
 def _telling(action: Action, *, is_tool: bool = False) -> Generator[None]:
-    """Ends an action if an exception is raised inside."""
+    """Ends the action if an exception is raised inside the `with` block."""
     if is_tool:
         _graphs.watch(action)
     before = _recorded.set(action)
@@ -196,16 +199,20 @@ def _telling(action: Action, *, is_tool: bool = False) -> Generator[None]:
 
 
 def _deny(action: Action, *, result: Any = MISSING, error: BaseException | None = None) -> None:
-    """Ends an action as `denied`: another middleware answered or raised instead of the tool."""
+    """Ends an action as `denied`. Another middleware answered or raised, and the tool was not called.
+    """
     action.decide('deny', by='unknown')
     action.end(status='denied', result=result, error=error)
 
 
 class _Graphs(BaseCallbackHandler):
-    """Observes how graphs end. A middleware has no hook for this: a limit or another middleware raises outside of its hooks."""
+    """Observes how graphs end. The hooks of a middleware do not show every end, because a limit or
+    another middleware may raise while no hook of this middleware runs.
+    """
 
     run_inline = True
-    # LangChain calls handlers for tools only if they do not ignore agents.
+    # `ignore_agent` stays False, because LangChain calls handlers for tools only if they do not
+    # ignore agents.
     ignore_llm = ignore_chat_model = ignore_retriever = True  # pyright: ignore
 
     def __init__(self) -> None:
@@ -216,22 +223,24 @@ class _Graphs(BaseCallbackHandler):
         """Actions of tool calls whose tool has not begun yet."""
 
     def attach(self, run: _Run) -> None:
-        """Attaches `run` to the graph run whose node calls this."""
+        """Attaches `run` to the graph run whose node calls this method."""
         with suppress(RuntimeError, KeyError, AttributeError):
             node: Any = get_config()['callbacks'].parent_run_id  # type: ignore[union-attr]
             self._runs.add(self._parents.find(node) or node, run)
 
     def watch(self, action: Action) -> None:
-        """Registers the action of a tool call in a node of a graph.
+        """Registers the action of a tool call, so that `was_called` can return False until the tool
+        begins.
 
-        If the node is unknown, LangChain does not call this handler there. The tool then counts as called.
+        If the graph's node is unknown, LangChain does not call this handler for the tool. Then the
+        action is not registered, and `was_called` returns True.
         """
         with suppress(RuntimeError, KeyError, AttributeError):
             if self._parents.find(get_config()['callbacks'].parent_run_id) is not None:  # type: ignore[union-attr]
                 self._waiting.add(action.handle, action)
 
     def was_called(self, action: Action) -> bool:
-        """Whether the tool, or a runnable in its place, has begun."""
+        """Whether the action's tool, or a runnable in the tool's place, has begun."""
         return self._waiting.take(action.handle) is None
 
     def on_tool_start(self, serialized: Any, input_str: str, **kwargs: Any) -> None:
@@ -247,7 +256,9 @@ class _Graphs(BaseCallbackHandler):
         self._begun()
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        """Does not end the agent's run: `after_agent` has ended the run, or the run continues after somebody answers."""
+        """Does not end the agent's run. Either `after_agent` has ended the run, or the run continues
+        after a person answers.
+        """
         self._parents.take(run_id)
         self._runs.take(run_id)
 
@@ -272,17 +283,19 @@ def _watch_graphs() -> None:
 
 
 class TallystickCallbackHandler(BaseCallbackHandler):
-    """Records chains and graphs of LangChain that are not agents of `create_agent`, which have `tallystick_middleware`.
+    """Records chains and graphs of LangChain. Agents of `create_agent` are recorded by
+    `tallystick_middleware` instead.
 
-    In a run of such an agent, this handler leaves out the tool and model calls that the middleware records. If its actions have
-    `fail_closed`, a tool raises instead of being called when the ledger does not have its record.
+    In a run of such an agent, this handler leaves out the tool and model calls that the middleware
+    records. If its actions have `fail_closed` and the ledger does not have the record of a tool
+    call, the handler raises and the tool is not called.
     """
 
     def __init__(self, actions: Actions | None = None) -> None:
         self.actions = actions or Actions()
         self.raise_error = self.actions.fail_closed
-        # Run inline, a wait would block the event loop. Otherwise the library runs the handler in a thread and awaits
-        # it.
+        # A handler that runs inline would block the event loop while it waits. If `run_inline` is
+        # False, LangChain runs the handler in a thread and awaits it.
         self.run_inline = not self.actions.may_wait
         self._runs: Runs[_Part] = Runs()
         self._left_out: weakref.WeakSet[Action] = weakref.WeakSet()
@@ -293,7 +306,7 @@ class TallystickCallbackHandler(BaseCallbackHandler):
     ) -> None:
         above = self._runs.find(parent_run_id)
         if above is None:
-            # A root, or a child of a chain that only another handler observes.
+            # The chain is a root, or a child of a chain that this handler does not observe.
             name = kwargs.get('name') or _name_of(serialized)
             self._begin(run_id, None, metadata, kind='other', name=name, arguments=inputs)
         else:
@@ -326,7 +339,8 @@ class TallystickCallbackHandler(BaseCallbackHandler):
             kind='tool',
             name=kwargs.get('name') or _name_of(serialized),
             call_id=kwargs.get('tool_call_id'),
-            # With named arguments, `input_str` is their `repr`, which different values can share.
+            # If a tool has named arguments, `input_str` is their `repr`. Different values can have
+            # the same `repr`.
             arguments=input_str if inputs is None else inputs,
         )
         if action is not None:
@@ -373,7 +387,7 @@ class TallystickCallbackHandler(BaseCallbackHandler):
         self._end_raised(run_id, error)
 
     def _begin(self, run_id: UUID, parent_run_id: UUID | None, metadata: Any, told: Told = 'before', **members: Any) -> Action | None:
-        """Begins an action. None: a middleware records the call."""
+        """Begins an action. Returns None if a middleware records the call."""
         session = (metadata or {}).get('thread_id')
         above = self._runs.find(parent_run_id)
         recorded = _recorded.get()
@@ -389,9 +403,11 @@ class TallystickCallbackHandler(BaseCallbackHandler):
         return action
 
     def _is_recorded(self, recorded: Action, above: _Part, kind: Kind) -> bool:
-        """Whether a tool or model that begins below `above` is the call that a middleware records.
+        """Whether a new call of a tool or model below `above` is the call `recorded`, which a
+        middleware already records.
 
-        The first tool or model of the same kind is that call, if its chain began before the call.
+        True for the first new call of the same kind, if the chain of the new call began before
+        `recorded`.
         """
         return recorded.call.kind == kind and recorded not in self._left_out and above.root.recorded is not recorded
 
@@ -411,7 +427,9 @@ class TallystickCallbackHandler(BaseCallbackHandler):
 
 
 class _Part:
-    """A running step of a chain. `action`: its own action, or the action of the step around it."""
+    """A running step of a chain. `action`: the action of the step or, if it has none, the action of
+    the step around it.
+    """
 
     def __init__(self, action: Action, root: _Part | None, *, is_own: bool = True) -> None:
         self.action = action
@@ -448,7 +466,7 @@ def _end_tool(action: Action, answer: Any) -> None:
     elif isinstance(answer, ToolMessage):
         action.end(result=answer.content)
     else:
-        # A tool that is called directly, without a message, returns its value.
+        # A tool that is called directly returns its value and no message.
         action.end(result=MISSING if messages or _has_command(answer) else answer)
 
 
@@ -528,7 +546,9 @@ def _name_of(serialized: Any, metadata: Any = None) -> str:
 
 
 def _thread() -> str | None:
-    """Returns the id of the conversation in which the current graph runs. None: no graph runs, or it has no conversation."""
+    """Returns the id of the conversation in which the current graph runs. Returns None if no graph
+    runs or it has no conversation.
+    """
     try:
         found = get_config().get('configurable', {}).get('thread_id')
     except RuntimeError:

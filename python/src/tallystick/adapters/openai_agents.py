@@ -67,8 +67,8 @@ class TallystickTracingProcessor(TracingProcessor):
 
     def __init__(self, actions: Actions | None = None) -> None:
         self.actions = actions or Actions()
-        # Traces stay here after their end: a run that asked for input continues in the same trace, without a new
-        # start.
+        # Traces stay here after their end. If a run asks a person for input, it continues later in
+        # the same trace, without another start.
         self._nodes: Runs[_Node] = Runs()
         self._guarded: set[str] = set()
 
@@ -90,8 +90,8 @@ class TallystickTracingProcessor(TracingProcessor):
             run.action.end(error=_raised_in(run) or run.error)
 
     def on_span_start(self, span: Span[Any]) -> None:
-        # Deferred: the library sets a tool's input, and calls the guardrail of a guarded tool, only after this method
-        # returns.
+        # The action of a tool begins later. The library sets the tool's input, and calls the
+        # guardrail of a guarded tool, only after this method returns.
         if span.span_data.type == 'function':
             try:
                 asyncio.get_running_loop().call_soon(lambda: span.ended_at is None and self._begin(span))
@@ -132,7 +132,8 @@ class TallystickTracingProcessor(TracingProcessor):
     def _end_tool(self, action: Action, node: _Node, span: Span[Any]) -> None:
         """Ends the action of a tool: `ok` only if a result is known.
 
-        The library may hide a result. It reports such a call in the same way as one that waits for approval, or was cancelled.
+        The library may hide a result. Then the call looks like a call that waits for approval, or
+        that was cancelled.
         """
         data, error = span.span_data, _error_in(node, span)
         result = data.output if isinstance(node.result, Missing) and not node.is_guarded else node.result
@@ -157,7 +158,8 @@ class TallystickTracingProcessor(TracingProcessor):
     def shutdown(self) -> None:
         """Waits for open traces, at most 5 s, and then ends them as `unknown`.
 
-        In an event loop it does not wait, because it would block the loop. With a spool, records that are not sent by then stay there.
+        In an event loop it does not wait, because it would block the loop. Records that were not
+        sent by then stay in the spool, if there is a spool.
         """
         with suppress(TallystickError):
             self.actions.close(FLUSH_S_MAX)
@@ -174,7 +176,9 @@ class TallystickTracingProcessor(TracingProcessor):
         limit = tool.timeout_seconds
 
         async def record_result(data: ToolOutputGuardrailData) -> ToolGuardrailFunctionOutput:
-            """Called with the result of the tool, or with the library's text in place of an error or a late result."""
+            """Stores the result of the tool. If the tool raised or was too late, the library passes a
+            text of its own instead of the result.
+            """
             span = get_current_span()
             node = None if span is None else self._nodes.find(span.span_id)
             if span is not None and node is not None and span.error is None:
@@ -277,7 +281,9 @@ def _action_around(node: _Node | None) -> Action | None:
 
 
 def _top_of(node: _Node) -> _Node | None:
-    """Returns the trace of a node. None: an action lies in between, which reports the failure itself."""
+    """Returns the trace of a node. Returns None if an action lies between them, because that action
+    reports the failure itself.
+    """
     above = node.above
     while above is not None and above.above is not None and above.action is None:
         above = above.above
@@ -285,7 +291,9 @@ def _top_of(node: _Node) -> _Node | None:
 
 
 def _describe_start(data: Any) -> dict[str, Any] | None:
-    """Describes an action that begins with its span. None: the span has no name yet, or is no action."""
+    """Describes an action that begins with its span. Returns None if the span has no name yet or is no
+    action.
+    """
     if data.type == 'agent':
         return {'kind': 'agent', 'name': data.name}
     if data.type == 'function':
@@ -296,7 +304,9 @@ def _describe_start(data: Any) -> dict[str, Any] | None:
 
 
 def _describe_end(data: Any) -> dict[str, Any] | None:
-    """Describes an action when its span ends, because its name is known only then. None: the span is no action."""
+    """Describes an action when its span ends, because its name is known only then. Returns None if the
+    span is no action.
+    """
     kind = data.type
     if kind == 'generation':
         said = {'arguments': _known(data.input), 'result': _known(data.output), 'attributes': _usage_of(data.usage)}
@@ -319,7 +329,9 @@ def _describe_end(data: Any) -> dict[str, Any] | None:
 
 
 def _raised_in(node: _Node) -> BaseException | None:
-    """Returns the exception that ends a span or a trace: the library ends them while the exception propagates."""
+    """Returns the exception that ends a span or a trace. The library ends spans and traces while the
+    exception propagates.
+    """
     raised = sys.exception()
     return None if raised is node.around else raised
 
@@ -329,13 +341,17 @@ def _error_in(node: _Node, span: Span[Any]) -> BaseException | str | None:
 
 
 def _is_rejected(span: Span[Any]) -> bool:
-    """Whether a person was asked and rejected the call. The library reports it only by this text."""
+    """Whether a person was asked and rejected the call. The library shows this only by the text of the
+    error.
+    """
     thrown = (span.error.get('data') or {}).get('error') if span.error else None
     return isinstance(thrown, str) and 'manually rejected by user' in thrown
 
 
 def _error_of(span: Span[Any]) -> str | None:
-    """Returns the text of the exception if the library stored it; by default the library hides its type and text."""
+    """Returns the text of the exception if the library stored it. By default the library hides the
+    type and text of exceptions.
+    """
     if span.error is None:
         return None
     if span.error['message'] == CANCELLED:
@@ -361,7 +377,8 @@ def _duration_ms(span: Span[Any]) -> float | None:
 
 
 def _traceparent_of(trace_id: str) -> str | None:
-    """Returns a traceparent that contains the trace's id. None: no valid traceparent contains this id.
+    """Returns a traceparent that contains the trace's id. Returns None if no valid traceparent can
+    contain this id.
 
     With the id, `GET /v1/records?traceId=` finds all records of the trace.
     """

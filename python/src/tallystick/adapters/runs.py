@@ -10,7 +10,9 @@ Run = TypeVar('Run')
 
 
 class Runs(Generic[Run]):
-    """Runs by id. Needs no lock: changes of a dict are atomic. Another thread could have the lock during a fork."""
+    """Open runs by their id. It needs no lock, because each change of a dict is atomic. A lock would
+    be dangerous, because another thread could have it during a fork.
+    """
 
     def __init__(self) -> None:
         self._runs: dict[str, Run] = {}

@@ -20,14 +20,18 @@ if TYPE_CHECKING:
 
 
 class AsyncNotarizer:
-    """Records in batches, for hot loops: `record` returns at once. Made by `AsyncTallystick.notarizer()`.
+    """Records in batches, for hot loops: `record` returns at once. Made by
+    `AsyncTallystick.notarizer()`.
 
-    A task of the same event loop sends the records until the server has them: each exactly once, in the order of `record`. A batch
-    is sent when it is full or `linger_s` old. While one is in flight, the next one fills.
+    A task of the same event loop sends the records until the server has them: each exactly once, in
+    the order of `record`. A batch is sent when it is full or `linger_s` old. While a batch is in
+    flight, the next batch fills.
 
-    It belongs to one event loop at a time, and only the thread of that loop may record; other loops get UsageError. When the loop has
-    ended, the next loop that uses the notarizer takes it over. Without a spool, records that are not sent when the event loop ends are
-    lost: call `await notarizer.close()` first. Cancelling a task that waits in `flush`, `ready` or `close` discards no record.
+    A notarizer belongs to one event loop at a time. Only the thread of that loop may record; calls
+    from other loops raise UsageError. When the loop has ended, the notarizer belongs to the next
+    loop that uses it. Without a spool, records that are not sent when the event loop ends are lost:
+    call `await notarizer.close()` first. Cancelling a task that waits in `flush`, `ready` or
+    `close` discards no record.
     """
 
     def __init__(self, http: 'AsyncTransport', **options: Unpack[NotarizerOptions]) -> None:
@@ -45,16 +49,20 @@ class AsyncNotarizer:
         self._core.recover()
 
     def record(self, payload: Mapping[str, Any], **options: Unpack[RecordOptions]) -> None:
-        """Accepts a record. The caller may change the object afterwards. In a spool, the record survives the process from now on.
+        """Accepts a record. The caller may change the object afterwards. In a spool, the record
+        survives the process from now on.
 
-        Raises BufferFullError if there is no room, SpoolError if the spool cannot store it, and UsageError for values that cannot be
-        recorded unchanged. The record was not accepted then.
+        Raises BufferFullError if there is no room, SpoolError if the spool cannot store it, and
+        UsageError for values that cannot be recorded unchanged. If an error is raised, the record
+        was not accepted.
         """
         self._move()
         self._core.take(make_item(payload, **options))
 
     async def ready(self) -> None:
-        """Returns when there is room for the next record. Await it before each record of a hot loop: otherwise nothing is sent."""
+        """Waits until there is room for the next record. Await it before each record of a hot loop:
+        otherwise nothing is sent.
+        """
         self._begin()
         while not self._core.spool.has_room and not self._core.is_stopped:
             await self._changed.wait()
@@ -63,10 +71,10 @@ class AsyncNotarizer:
             await asyncio.sleep(0)
 
     async def flush(self, timeout: float = WAIT_S_DEFAULT) -> None:
-        """Returns when each record so far is recorded, or was refused and reported.
+        """Waits until each record so far is recorded, or was refused and reported.
 
-        Raises an error that needs a person as soon as one occurs, or NotRecordedError after `timeout`. Accepted records stay, and are
-        tried again.
+        Raises NotRecordedError after `timeout`. Raises at once an error that only a person can
+        resolve. Accepted records stay, and are tried again.
         """
         self._begin()
         until = time.monotonic() + timeout
@@ -79,9 +87,10 @@ class AsyncNotarizer:
             await self._change(left)
 
     async def close(self, timeout: float = WAIT_S_DEFAULT) -> None:
-        """Accepts no more records, and flushes. Can be called again. Raises as `flush`.
+        """Accepts no more records, and flushes. Can be called again. Raises the errors of `flush`.
 
-        If that fails, records in a spool stay there for the next process. Records in memory are tried again as long as the loop runs.
+        After an error, records in a spool stay there for the next process. Records in memory are
+        tried again as long as the loop runs.
         """
         self._core.closed = self._core.closed or 'the notarizer is closed'
         is_flushed = False
@@ -145,7 +154,9 @@ class AsyncNotarizer:
         self._timer = None if due_in is None else loop.call_later(due_in, self._begin)
 
     def _move(self) -> asyncio.AbstractEventLoop | None:
-        """Returns the running loop, and moves the notarizer to it if its own loop has ended. None: no loop runs."""
+        """Returns the running loop, and moves the notarizer to it if its own loop has ended. Returns
+        None if no loop runs.
+        """
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -194,7 +205,9 @@ class AsyncNotarizer:
         return None
 
     async def _on_disk(self, effect: OnDisk) -> Any:
-        """Runs disk work in a thread. A cancelled task waits for this work, because another process may own the spool afterwards."""
+        """Runs disk work in a thread. A cancelled task still waits for this work, because another
+        process may own the spool afterwards.
+        """
         if not self._core.spool.is_durable:
             return effect.work()
         work = asyncio.ensure_future(asyncio.to_thread(effect.work))

@@ -24,23 +24,24 @@ class SpoolDirectory(Protocol):
     def reserve(self) -> Reserve: ...
 
     def use(self, count: int) -> None:
-        """Adds `count` to the used bytes. Negative: bytes were removed."""
+        """Adds `count` to the used bytes. `count` is negative if bytes were removed."""
 
     def require_held(self) -> None:
-        """Raises SpoolError if another process owns the spool by now."""
+        """Raises SpoolError if another process has taken the spool."""
 
     def sync(self) -> None:
-        """Makes names in the directory durable."""
+        """Makes the names of files in the directory durable."""
 
     def make_durable(self, batch: 'BatchFile') -> None:
         """Queues the batch to be made durable, without waiting."""
 
 
 class BatchFile:
-    """A batch in a file. Each accepted record is written to the page cache at once, which survives the process.
+    """A batch in a file. Each accepted record is written at once to the page cache, where it survives
+    the end of the process.
 
-    The file and its name are on the disk before the first byte is sent. If a request was sent before a power cut, the same request
-    is therefore sent again afterwards.
+    The file and its name are on the disk before the first byte is sent. So a request that was sent
+    before a power cut is sent again unchanged after it.
     """
 
     def __init__(self, directory: SpoolDirectory, path: Path, bytes_used: int, records: int) -> None:
@@ -149,7 +150,7 @@ class BatchFile:
             self._is_durable = True
 
     def _parse(self) -> list[Segment]:
-        """Parses the file without the bytes that a failed write may have left at its end."""
+        """Parses the file, except bytes at the end that a failed write may have left."""
         return parse_segments(self._path, self._path.read_bytes()[: self._bytes], every_line=False)
 
     def replace(self, segments: Sequence[Segment]) -> None:

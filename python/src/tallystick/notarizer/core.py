@@ -20,7 +20,7 @@ from .segments import Found, Spool
 
 class Core:
     def __init__(self, options: Mapping[str, Any], wake: Callable[[], None]) -> None:
-        """`wake`: called when there is something new to do or to wait for."""
+        """`wake`: called when there is new work, or a new time to wait for."""
         self.limits = parse_limits(options)
         self.spool: Spool = options.get('spool') or Memory(self.limits.buffered_records_max, self.limits.buffered_bytes_max)
         self.reports = Reports(options)
@@ -52,7 +52,8 @@ class Core:
             try:
                 batch.spooled.append(measured.item)
             except TallystickError:
-                # Seals the batch: its file may end with an incomplete line, after which nothing may be appended.
+                # Seals the batch, because its file may end with an incomplete line. Nothing may be
+                # appended after such a line.
                 self.seal()
                 raise
         batch.count(measured)
@@ -73,7 +74,9 @@ class Core:
         self._add(self.spool.recover())
 
     def adopt(self, found: Found) -> int:
-        """Queues batches of other processes behind the own ones. Returns the number of records."""
+        """Queues batches of other processes behind the batches of this process. Returns the number of
+        records.
+        """
         if self.open is not None:
             self.seal()
         self._add(found)
@@ -88,7 +91,9 @@ class Core:
         self._wake()
 
     def next(self) -> tuple[Pending, Effects] | None:
-        """Returns the next batch to send, and the generator that sends it. None: nothing is due, or `in_flight_max` is reached."""
+        """Returns the next batch to send, and the generator that sends it. Returns None if nothing is
+        due or `in_flight_max` is reached.
+        """
         if self.is_stopped or len(self._under_way) >= self.limits.in_flight_max:
             return None
         if not self._sealed and self.open is not None and self.open.due_at <= time.monotonic():
@@ -102,7 +107,9 @@ class Core:
 
     @property
     def due_in(self) -> float | None:
-        """Seconds until the open batch is due. None: no batch waits for the clock."""
+        """Returns the seconds until the open batch is due. Returns None if there is no open batch, or
+        if `in_flight_max` batches are in flight.
+        """
         if self.open is None or len(self._under_way) >= self.limits.in_flight_max:
             return None
         return max(0.0, self.open.due_at - time.monotonic())
@@ -123,7 +130,7 @@ class Core:
         self._wake()
 
     def begin_flush(self) -> Sequence[Pending]:
-        """Makes everything due now. Returns the batches to wait for."""
+        """Makes all records due now. Returns the batches for which the flush waits."""
         waiting: list[Pending] = [*self._under_way, *self._sealed]
         if self.open is not None:
             self.open.due_at = 0.0
@@ -133,7 +140,7 @@ class Core:
         return waiting
 
     def is_flushed(self, waiting: Sequence[Pending], blocks: int) -> bool:
-        """Whether all of `waiting` are settled. Raises if waiting is useless.
+        """Whether all batches of `waiting` are settled. Raises an error if waiting longer is useless.
 
         `blocks`: the value of `reports.blocks` when the wait began.
         """

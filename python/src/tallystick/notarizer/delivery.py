@@ -23,8 +23,8 @@ from .segments import RecordHandle, Refused, Segment, Spool, SpooledBatch, Spool
 class Delivery:
     """Sends batches. The same bytes always have the same key, so that nothing is recorded twice.
 
-    A changed batch is on disk before it is sent. The methods are generators that yield effects. If the caller closes a generator,
-    the delivery ends and the batch stays.
+    A changed batch is on disk before it is sent. The methods are generators that yield effects. If
+    the caller closes a generator, the delivery ends and the batch stays in the spool.
     """
 
     def __init__(self, spool: Spool, limits: Limits, reports: Reports) -> None:
@@ -38,7 +38,9 @@ class Delivery:
         self._is_size_reported = False
 
     def deliver(self, batch: SpooledBatch, older: tuple[Pending, ...]) -> Effects:
-        """Sends one batch. `older`: batches that were accepted earlier, and may have parents of its records."""
+        """Sends one batch. `older`: batches that were accepted earlier. They may contain parents of
+        this batch's records.
+        """
         if not self._is_claimed:
             yield from self._claim()
         segments: Sequence[Segment] = yield from self._on_disk(batch.read)
@@ -83,10 +85,12 @@ class Delivery:
             yield from self._on_disk(partial(self._spool.handles.keep, found))
 
     def _send_first(self, segments: Sequence[Segment]) -> Effects:
-        """Sends the first segment. Returns the segment that was sent, those after it, and the answer.
+        """Sends the first segment. Returns the segment that was sent, the segments after it, and the
+        answer.
 
-        If the server knows the key from a larger request, sends the segment together with the following segments of the same key. The
-        joined segment is not stored, so this is repeated after a crash.
+        If the server knows the key from a larger request, the segment is joined with the following
+        segments of the same key and sent again. The joined segment is not stored, so this is
+        repeated after a crash.
         """
         first, *others = segments
         answer = yield from self._send(first)
@@ -101,7 +105,9 @@ class Delivery:
         return first, others, answer
 
     def _send(self, segment: Segment) -> Effects:
-        """Returns the answer to a segment, or the error because of which it will never be accepted unchanged."""
+        """Returns the answer to a segment. If the segment can never be accepted unchanged, returns the
+        error.
+        """
         ask = Ask(operations.POST_RECORDS_BATCH, _body_of(segment), segment.idempotency_key)
 
         def attempt() -> Effects:
@@ -115,9 +121,10 @@ class Delivery:
         return answer
 
     def _avoid(self, batch: SpooledBatch, segment: Segment, others: Sequence[Segment], error: UnexpectedAnswerError) -> Effects:
-        """Returns the segments that are left after an intermediary refused the first.
+        """Returns the segments that are left to send after an intermediary refused the first segment.
 
-        These are the two halves of the first segment. If it had a single record, that record is set aside, and the other segments are left.
+        The first segment is split into two halves. If it has only one record, that record is set
+        aside, and the other segments are left.
         """
         if len(segment.items) == 1:
             why = set_aside(len(_body_of(segment)), error)
@@ -126,8 +133,8 @@ class Delivery:
             return left
         halves = [*halve(segment), *others]
         yield from self._on_disk(partial(batch.replace, halves))
-        # Reported once: a proxy with a small limit refuses every batch. A record that is refused alone is reported
-        # separately.
+        # Reported only once, because a proxy with a small limit refuses every batch. A record that
+        # is refused alone is reported separately.
         if is_by_size(error) and not self._is_size_reported:
             self._is_size_reported = True
             self._reports.failed(sent_in_halves(segment, error))
@@ -201,7 +208,9 @@ def _known(error: Exception) -> TallystickError:
 
 
 def _check_batch(segment: Segment, answer: Any) -> Any:
-    """Raises UnexpectedAnswerError unless the answer is about these records. A wrong server could answer 201 as well."""
+    """Raises UnexpectedAnswerError unless the answer lists as many records as the segment has. The
+    status is not enough, because a wrong server could answer 201 too.
+    """
     if isinstance(answer, dict) and isinstance(answer.get('batch'), str) and isinstance(answer.get('entry'), dict):
         records = answer.get('records')
         if isinstance(answer['entry'].get('seq'), int) and isinstance(records, list) and len(records) == len(segment.items):
@@ -214,7 +223,9 @@ def _check_batch(segment: Segment, answer: Any) -> Any:
 
 
 def _owner_of(ledger: Any) -> SpoolOwner:
-    """Returns the owner of the API key. Raises UnexpectedAnswerError if it is missing: a wrong owner would claim the spool for good."""
+    """Returns the owner of the API key. Raises UnexpectedAnswerError if the answer has none. A wrong
+    owner would claim the spool for good.
+    """
     if isinstance(ledger, dict) and isinstance(ledger.get('id'), str) and isinstance(ledger.get('key'), dict):
         agent = ledger['key'].get('agent')
         if isinstance(agent, str):

@@ -48,18 +48,22 @@ def open_spool(
     refused_bytes_max: int = REFUSED_BYTES_MAX_DEFAULT,
     lock_stale_s: float = LOCK_STALE_S_DEFAULT,
 ) -> 'DirectorySpool':
-    """Opens a spool in a directory of its own. The SDK for TypeScript has the same format: one can write, the other send.
+    """Opens a spool in a directory of its own. The SDK for TypeScript has the same format: one SDK can
+    write records that the other SDK sends.
 
-    Accepted records survive the process; sealed batches survive the machine. Directory and files can be read by their owner only,
-    because they contain payloads. Records that the server never accepts are stored in `refused.ndjson` with the reason, until a person
-    removes them. Unreadable files are renamed to `….damaged`.
+    Accepted records survive the end of the process; sealed batches survive a crash of the machine.
+    Only the owner can read directory and files, because they contain payloads. Records that the
+    server never accepts are stored in `refused.ndjson` with the reason, until a person removes
+    them. Unreadable files are renamed to `….damaged`.
 
-    - `bytes_max`: most bytes that wait to be sent.
-    - `refused_bytes_max`: at this size `refused.ndjson` accepts no more, and batches with refused records wait.
-    - `lock_stale_s`: after this time without a sign of life another process may take the directory.
+    - `bytes_max`: maximum size of the records that wait to be sent, in bytes.
+    - `refused_bytes_max`: size in bytes at which `refused.ndjson` accepts no more records. Then
+      batches with refused records wait.
+    - `lock_stale_s`: seconds without an update of the lock after which another process may take the
+      directory.
 
-    Raises SpoolError if another process has it, after at most `lock_stale_s`. Raises UsageError for invalid options. Programs of asyncio
-    call it by `asyncio.to_thread`.
+    Raises SpoolError if another process owns the directory, after at most `lock_stale_s`. Raises
+    UsageError for invalid options. Programs of asyncio call it by `asyncio.to_thread`.
     """
     if bytes_max < LINE_BYTES_MAX:
         raise UsageError(f'bytes_max must be at least {LINE_BYTES_MAX}')
@@ -152,8 +156,9 @@ class DirectorySpool:
                 if not self.has_room:
                     break
                 self.require_held()
-                # The number is taken first, because another thread may begin a batch. If moving fails, the next
-                # process merges the rest.
+                # The number is taken before the files are moved, because another thread may begin a
+                # batch at the same time. If this process fails while it moves the files, the next
+                # process merges the files that were moved.
                 number = self._take_number()
                 path = self._path_of(number)
                 if len(names) == 1:
@@ -172,7 +177,9 @@ class DirectorySpool:
         return Found(batches, errors)
 
     def _mergeable(self, groups: Iterable[InboxGroup]) -> Iterator[Sequence[str]]:
-        """Yields groups of files that become one batch each. A group for whose merging the disk has no room is yielded file by file."""
+        """Yields groups of files that become one batch each. If the disk has no room to merge a group,
+        yields its files one by one.
+        """
         for names, size in groups:
             if self.reserve.restore(reserve_for(size, len(names))):
                 yield names
@@ -238,7 +245,7 @@ class DirectorySpool:
             errors.append(_move_aside(path, path.with_name(f'{path.name}.damaged'), error))
             return
         records = sum(len(items) for _, items in segments)
-        # The process ended while it created the file. No record was accepted.
+        # The process ended while it created the file, before it accepted a record.
         if records == 0:
             path.unlink()
         else:
@@ -277,9 +284,10 @@ def _move_aside(path: Path, aside: Path, error: SpoolError) -> SpoolError:
 
 
 def _keep_refused(path: Path, refused: Sequence[Refused], bytes_max: int) -> None:
-    """Appends refused records to the file, unless the file already has `bytes_max`.
+    """Appends refused records to the file. Raises SpoolError if the file already has `bytes_max`
+    bytes.
 
-    Reads the file's size each time, because people may move the file away.
+    Reads the file's size each time, because a person may move the file away.
     """
     refused_at = rfc3339(datetime.fromtimestamp(time.time(), UTC))
     data = b''.join(format_refused(one, refused_at) for one in refused)
@@ -301,7 +309,7 @@ def _keep_refused(path: Path, refused: Sequence[Refused], bytes_max: int) -> Non
             write_all(fd, data)
             os.fsync(fd)
         except OSError:
-            # Half a line would spoil the next one.
+            # Removes the incomplete line, because it would damage the next line.
             os.ftruncate(fd, size)
             raise
     finally:
@@ -325,7 +333,7 @@ def _claim(directory: Path, path: Path, claimed: SpoolOwner) -> None:
 
 
 def _read_owner(path: Path) -> SpoolOwner | None:
-    """Returns the owner. None: nothing was sent from the spool yet."""
+    """Returns the owner. Returns None if nothing was sent from the spool yet."""
     try:
         fd = os.open(path, os.O_RDONLY | NO_FOLLOW)
     except FileNotFoundError:

@@ -9,7 +9,7 @@ from .pending import Pending
 
 
 class Ask(NamedTuple):
-    """One attempt of a request. Results in its JSON, or raises TallystickError."""
+    """One attempt of a request. Its result is the JSON of the answer. Raises TallystickError."""
 
     operation: Operation
     content: bytes | None = None
@@ -18,7 +18,8 @@ class Ask(NamedTuple):
     """Not None: the request is not signed, and results in bytes. None: results in JSON, and is signed if the agent signs."""
 
     def call(self, timeout: float | None) -> Call:
-        """Returns the call. `timeout`: seconds; None: the client's."""
+        """Returns the call. `timeout`: seconds for the attempt, or None for the client's timeout.
+        """
         options: StepOptions = {'max_retries': 0}
         if timeout is not None:
             options['timeout'] = timeout
@@ -28,7 +29,9 @@ class Ask(NamedTuple):
 
 
 class OnDisk(NamedTuple):
-    """Work that may wait for the disk. Results in its return value, or raises its error."""
+    """Work that may wait for the disk. Its result is the return value of the work. Raises the errors
+    of the work.
+    """
 
     work: Callable[[], Any]
 
@@ -41,7 +44,7 @@ class Wait(NamedTuple):
 
 
 class Older(NamedTuple):
-    """Waits until these batches are settled."""
+    """Waits until all batches in `batches` are settled."""
 
     batches: tuple[Pending, ...]
 

@@ -15,7 +15,7 @@ class SpoolError(TallystickError):
 
 
 class SpoolInUseError(SpoolError):
-    """The spool is open already, in another process or in this one."""
+    """The spool is already open, in another process or in this process."""
 
 
 class NotRecordedError(TallystickError):
@@ -42,7 +42,7 @@ _PASSING = (errno.EMFILE, errno.ENFILE)
 
 
 def is_full(error: OSError) -> bool:
-    """Whether a write failed because there is no room, no inode, or no quota."""
+    """Whether a write failed because the disk has no room, no inode, or no quota left."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 

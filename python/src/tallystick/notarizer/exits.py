@@ -15,6 +15,7 @@ def at_exit(work: Callable[[], object], *, priority: int) -> None:
     def register(_: object) -> None:
         Finalize(None, work, exitpriority=priority)
 
-    # A child drops finalizers that it inherits, and those that were registered before it began to run.
+    # A child process drops finalizers that it inherits, and finalizers that were registered before
+    # it began to run.
     register_after_fork(work, register)
     register(work)

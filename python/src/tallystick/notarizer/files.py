@@ -15,9 +15,11 @@ NO_FOLLOW: int = getattr(os, 'O_NOFOLLOW', 0)
 
 
 def take_directory(path: Path) -> None:
-    """Makes a directory of this user private. Accepts a directory of root: volumes of Kubernetes belong to root and a group.
+    """Makes a directory private for this user. Also accepts a directory of root, because volumes of
+    Kubernetes belong to root and a group.
 
-    Raises SpoolError if it belongs to another user, who could read and change the records, or if it contains other things.
+    Raises SpoolError if the directory belongs to another user, who could read and change the
+    records, or if it contains files that do not belong to a spool.
     """
     found = path.stat()
     own = _own_uid()
@@ -26,7 +28,8 @@ def take_directory(path: Path) -> None:
     if found.st_uid == own:
         if found.st_mode & 0o077 == 0:
             return
-        # A directory with other things is not made private: it could be /tmp or /var/spool, which other users need.
+        # A directory with other files is not made private, because it could be /tmp or /var/spool,
+        # which other users need.
         if any(_SPOOL_NAME.match(each.name) is None for each in path.iterdir()):
             raise SpoolError(
                 f'the directory {path} has other files, and other users may read it. '
@@ -41,13 +44,13 @@ def take_directory(path: Path) -> None:
 
 
 def is_own_file(found: os.stat_result) -> bool:
-    """Whether it is a regular file of this user."""
+    """Whether the path is a regular file of this user."""
     own = _own_uid()
     return stat.S_ISREG(found.st_mode) and (own is None or found.st_uid == own)
 
 
 def _own_uid() -> int | None:
-    """Returns the user id. None: the system has no owners of files."""
+    """Returns the user id. Returns None if files have no owners on this system."""
     return os.geteuid() if hasattr(os, 'geteuid') else None
 
 
@@ -71,7 +74,8 @@ def make_file(path: Path, content: bytes) -> None:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Replaces a file atomically, even across a power cut once the directory is synced."""
+    """Replaces a file atomically. After the directory is synced, this holds even across a power cut.
+    """
     made = path.with_name(f'{path.name}.tmp')
     made.unlink(missing_ok=True)
     make_file(made, content)
@@ -83,7 +87,9 @@ def sync_data(fd: int) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Makes names in the directory durable. Windows cannot open directories, and does not need it."""
+    """Makes the names of files in the directory durable. Does nothing on Windows, which cannot open
+    directories and does not need this.
+    """
     if os.name == 'nt':
         return
     fd = os.open(path, os.O_RDONLY)

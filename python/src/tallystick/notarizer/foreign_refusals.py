@@ -39,9 +39,11 @@ def is_by_size(error: UnexpectedAnswerError) -> bool:
 
 
 def send_or_judge(segment: Segment, ask: Ask, check: Callable[[Any], Any], pause: float) -> Effects:
-    """Sends a segment. Returns the answer, or the error because of which it will never be accepted unchanged.
+    """Sends a segment. Returns the answer. If the segment can never be accepted unchanged, returns the
+    error.
 
-    Raises every other error. Raises also if the intermediary refuses every request. `pause`: seconds between attempts at a single record.
+    Raises every other error, also if the intermediary refuses every request. `pause`: seconds
+    between attempts at a single record.
     """
     is_alone = len(segment.items) == 1
     attempts = 0
@@ -65,7 +67,9 @@ def send_or_judge(segment: Segment, ask: Ask, check: Callable[[Any], Any], pause
 
 
 def _passes() -> Effects:
-    """Whether the intermediary lets a batch without records pass. The server refuses such a batch; a firewall has no reason to."""
+    """Whether the intermediary lets a batch without records pass. The server refuses such a batch, but
+    a firewall has no reason to.
+    """
     try:
         content = yield Ask(operations.POST_RECORDS_BATCH, _NO_RECORDS, media_type='application/json')
     except ApiError as error:
@@ -83,7 +87,7 @@ def _passes() -> Effects:
 
 
 def halve(segment: Segment) -> list[Segment]:
-    """Splits a segment of more than one record into two, under the same key."""
+    """Splits a segment of more than one record into two segments with the same key."""
     key, items = segment
     middle = (len(items) + 1) // 2
     return [Segment(key, items[:middle]), Segment(key, items[middle:])]
@@ -92,7 +96,7 @@ def halve(segment: Segment) -> list[Segment]:
 def rejoin(segment: Segment, others: Sequence[Segment]) -> tuple[Segment, Sequence[Segment]] | None:
     """Undoes halving: joins the first segment with the next segment, if both have the same key.
 
-    Returns the joined segment and the rest. None: the next segment has another key.
+    Returns the joined segment and the rest. Returns None if the next segment has another key.
     """
     key, items = segment
     if not others or others[0].idempotency_key != key:
@@ -101,14 +105,14 @@ def rejoin(segment: Segment, others: Sequence[Segment]) -> tuple[Segment, Sequen
 
 
 def renew_keys(segments: Sequence[Segment], recorded: str, make_key: Callable[[], str]) -> Sequence[Segment]:
-    """Gives a new key to each segment that has the key of a recorded one."""
+    """Gives a new key to each segment whose key is `recorded`, the key of a recorded segment."""
     if all(key != recorded for key, _ in segments):
         return segments
     return [Segment(make_key(), items) if key == recorded else Segment(key, items) for key, items in segments]
 
 
 def sent_in_halves(segment: Segment, error: UnexpectedAnswerError) -> UnexpectedAnswerError:
-    """Returns the error for `on_error`: the segment is sent in halves."""
+    """Returns an error for `on_error`, which says that the segment is sent in halves."""
     return _told(
         f'something in front of the server answered {error.status} to a batch of {len(segment.items)} records, '
         f'which is sent in halves now. What to do: {_advice_for(error)}',
@@ -118,7 +122,9 @@ def sent_in_halves(segment: Segment, error: UnexpectedAnswerError) -> Unexpected
 
 
 def set_aside(size: int, error: UnexpectedAnswerError) -> UnexpectedAnswerError:
-    """Returns the error for `on_refused`: the record is set aside. `size`: bytes of its request."""
+    """Returns an error for `on_refused`, which says that the record is set aside. `size`: bytes of the
+    record's request.
+    """
     return _told(
         f'something in front of the server answers {error.status} to this record ({size} bytes), but lets other requests '
         f'pass: the record is skipped. What to do: {_advice_for(error)}; then record it again',
@@ -127,7 +133,9 @@ def set_aside(size: int, error: UnexpectedAnswerError) -> UnexpectedAnswerError:
 
 
 def waits_after(records: int, error: UnexpectedAnswerError) -> UnexpectedAnswerError:
-    """Returns the error for `on_error`: records wait, because too many in a row were set aside."""
+    """Returns an error for `on_error`, which says that records wait, because too many in a row were
+    set aside.
+    """
     return _told(
         f'something in front of the server refused {records} records in a row, each sent alone: the others wait. '
         f'What to do: {_advice_for(error)}',

@@ -56,7 +56,7 @@ class HandleFile(MemoryHandles):
             os.close(fd)
 
     def _rewrite(self) -> bool:
-        """Writes the file anew. False: the disk has no room for all handles at once."""
+        """Writes the file anew. Returns False if the disk has no room for all handles at once."""
         try:
             self._reserve.lend(lambda: replace_file(self._path, _format(self.ids.items())))
         except OSError as error:

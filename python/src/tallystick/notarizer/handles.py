@@ -1,4 +1,4 @@
-"""Parents that are named by handle, before their records have ids."""
+"""Parents that a record names by handle, because the parent's id is not known yet."""
 
 from collections.abc import Sequence
 from threading import Lock
@@ -9,7 +9,7 @@ from .segments import Handles, RecordHandle, Segment
 
 
 class MemoryHandles:
-    """Handles and ids in memory. The oldest ones are forgotten first."""
+    """Handles and ids in memory. If there are too many, the oldest are forgotten first."""
 
     def __init__(self) -> None:
         self.ids: dict[str, str] = {}
@@ -32,12 +32,15 @@ class MemoryHandles:
 
 
 def lacks_parent(segment: Segment) -> bool:
-    """Whether a record's parent is not an earlier record of the segment. The parent's id must then be known before sending."""
+    """Whether the segment has a record whose parent is not an earlier record of the segment. The
+    parent's id must be known before the segment is sent.
+    """
     return bool(_parents_elsewhere(segment))
 
 
 def give_parents(segment: Segment, handles: Handles) -> Segment:
-    """Returns the segment, with the ids of parents outside of it written into its texts.
+    """Returns the segment with the ids of its parents. Only parents outside of the segment are written
+    into its texts.
 
     The caller stores the segment before it is sent, so that the same request is sent after a crash.
     """

@@ -1,7 +1,9 @@
-"""Inbox of a spool: a folder into which many processes put records at the same time, without the spool's lock.
+"""Inbox of a spool: a folder into which many processes put records at the same time, without the
+spool's lock.
 
-Each put makes one file, which is renamed into the inbox when it is complete. The process that owns the spool moves the files out and
-sends them in the order of their names: milliseconds, a number within the millisecond, a random value.
+Each put makes one file, which is renamed into the inbox when it is complete. The process that owns
+the spool moves the files out and sends them in the order of their names. A name has the time in ms,
+a number within this millisecond, and a random value.
 """
 
 import re
@@ -47,4 +49,4 @@ def _remove_unfinished(path: Path) -> None:
         if time.time() - path.stat().st_mtime > UNFINISHED_S:
             path.unlink()
     except FileNotFoundError:
-        pass  # it was renamed meanwhile
+        pass  # the file was renamed meanwhile

@@ -130,7 +130,8 @@ def with_parent(text: bytes, parent: str | int) -> bytes:
 
 def _document(document: Mapping[str, Any], at: str, bytes_max: int) -> bytes:
     text = to_json(document if isinstance(document, dict) else _as_dict(document, at), at, DOCUMENT_DEPTH_MAX)
-    # The server measures the canonical form, which has the same length: only the order of members differs.
+    # The server measures the canonical form. It has the same length, because only the order of
+    # members differs.
     if len(text) > bytes_max:
         raise UsageError(f'{at} has more than {bytes_max} bytes, the maximum: store the large part elsewhere, and its digest here')
     return text
@@ -153,7 +154,9 @@ _instant: tuple[int, bytes] = (-1, b'')
 
 
 def _now(now: float | None) -> bytes:
-    """Returns the time as JSON. The text is made once per millisecond, because a hot loop records dozens of records in each."""
+    """Returns the time as JSON. The text is made once per millisecond, because a hot loop records
+    dozens of records in a millisecond.
+    """
     global _instant
     ms = int((time.time() if now is None else now) * 1000)
     if _instant[0] != ms:

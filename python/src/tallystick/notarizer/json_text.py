@@ -1,4 +1,4 @@
-"""Writes values as JSON, or refuses those that JSON would change."""
+"""Writes values as JSON. Refuses values that JSON would change."""
 
 import json
 from math import isfinite
@@ -13,13 +13,16 @@ _DIGITS_MAX = 17
 
 
 def to_json(value: Any, at: str = '', depth_max: int = JSON_DEPTH_MAX) -> bytes:
-    """Returns a value as JSON in UTF-8. Models, datetimes and enumerations are converted as the client does.
+    """Returns a value as JSON in UTF-8. Models, datetimes and enumerations are converted as the client
+    does.
 
-    A plain value is only checked and encoded directly, in half of the time.
+    A value of plain types is not converted. It is checked and encoded directly, which takes half of
+    the time.
 
-    Raises UsageError, which names the path, for values that JSON would change: names that are not text, NaN, integers that no double
-    represents, lone surrogates, U+0000, other classes, and more than `depth_max` nested objects and arrays.
-    `at`: JSON Pointer of the value, for errors.
+    Raises UsageError, which names the path, for values that JSON would change. Such values are
+    names that are not text, NaN, integers that no double represents, lone surrogates, U+0000, other
+    classes, and more than `depth_max` nested objects and arrays. `at`: JSON Pointer of the value,
+    for errors.
     """
     try:
         try:
@@ -28,8 +31,8 @@ def to_json(value: Any, at: str = '', depth_max: int = JSON_DEPTH_MAX) -> bytes:
             value = _converted(value, at, depth_max)
             _check(value, depth_max)
         data = _encode(value).encode()
-        # U+0000 is written as this escape. Its text may also follow an escaped backslash, so the strings themselves
-        # are checked.
+        # U+0000 is written as this escape. But the same characters may also follow an escaped
+        # backslash. So the strings themselves are checked.
         if b'\\u0000' in data:
             _check_strings(value)
         return data
@@ -63,7 +66,7 @@ class _Lossy(Exception):
 
 
 def _check(value: Any, depth: int) -> None:
-    """Checks a value. `depth`: how many more levels of objects and arrays are allowed."""
+    """Checks a value. `depth`: number of further nested objects and arrays that are allowed."""
     kind = type(value)
     if kind is str or kind is bool or value is None:
         return
@@ -89,7 +92,9 @@ def _check(value: Any, depth: int) -> None:
 
 
 def _check_integer(value: int) -> None:
-    """Raises `_Lossy` for an integer that changes as a double: the server refuses those (docs/formats/documents.md)."""
+    """Raises `_Lossy` for an integer that a double cannot represent. The server refuses such integers
+    (docs/formats/documents.md).
+    """
     if -_SAFE <= value <= _SAFE:
         return
     try:

@@ -1,9 +1,10 @@
-"""Lines of a spool's files (docs/formats/spool.md). The text of a record is copied, never parsed and written again.
+"""Lines of a spool's files (docs/formats/spool.md). The text of a record is copied. It is never parsed
+and written again.
 
-{"idempotencyKey":"0123456789abcdef0123456789abcdef"}
-{"record":{"type":"generic/1","payload":{…},"occurredAt":"…"}}
-{"tag":"order 7","handle":"call-1","record":{…}}
-{"parentHandle":"call-1","record":{…}}
+    {"idempotencyKey":"0123456789abcdef0123456789abcdef"}
+    {"record":{"type":"generic/1","payload":{…},"occurredAt":"…"}}
+    {"tag":"order 7","handle":"call-1","record":{…}}
+    {"parentHandle":"call-1","record":{…}}
 """
 
 import json
@@ -47,7 +48,8 @@ def format_refused(refused: Refused, refused_at: str) -> bytes:
 
 
 def parse_segments(path: Path, data: bytes, *, every_line: bool) -> list[Segment]:
-    """Returns the segments of a file. An incomplete last line is dropped: its record was never accepted.
+    """Returns the segments of a file. Drops an incomplete last line, because its record was never
+    accepted.
 
     `every_line`: checks that each line is JSON. Raises SpoolError for lines that no spool writes.
     """

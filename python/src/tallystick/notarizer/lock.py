@@ -45,15 +45,17 @@ class Lock(NamedTuple):
 class SpoolLock:
     """The lock of a directory. Its owner updates the file's time regularly, in a separate thread.
 
-    A killed process leaves its lock behind. A lock is therefore stale if its process is known to have ended, or if nobody has touched the
-    lock for `stale_s`. The pid alone proves nothing, because in containers many processes have pid 1. The waiting process uses its own
-    clock, because files on a shared disk have the time of another machine.
+    A killed process leaves its lock behind. A lock is therefore stale if its process is known to
+    have ended, or if nobody has touched the lock for `stale_s`. The pid alone proves nothing,
+    because in containers many processes have pid 1. A waiting process measures `stale_s` with its
+    own clock, because files on a shared disk have the time of another machine.
     """
 
     def __init__(self, directory: Path, stale_s: float, reserve: Reserve) -> None:
-        """Acquires the lock. `directory`: its real path.
+        """Acquires the lock. `directory`: the real path of the directory.
 
-        Raises SpoolError if another process owns it, or if the lock cannot be written, not even with the reserve.
+        Raises SpoolError if another process owns the lock, or if the lock cannot be written, not
+        even with the reserve.
         """
         self._directory = directory
         self._reserve = reserve
@@ -78,10 +80,11 @@ class SpoolLock:
             raise
 
     def require_held(self) -> None:
-        """Raises SpoolError if another process has taken the lock, and in a child of `fork`, which owns none.
+        """Raises SpoolError if another process has taken the lock. Also raises it in a child of
+        `fork`, which never owns the lock.
 
-        Reads the lock only when it was not checked recently. A process that was stopped, or could not touch its lock, must not write
-        into files that another process has sent and removed.
+        Reads the lock only when it was not checked recently. A process that was stopped, or could
+        not touch its lock, must not write into files that another process has sent and removed.
         """
         if self._pid != os.getpid():
             raise SpoolError(f'the spool {self._directory} belongs to the process {self._pid}. What to do: open another spool after a fork')
@@ -126,7 +129,9 @@ class SpoolLock:
             return False
 
     def _wait_until_stale(self, found: Lock) -> None:
-        """Returns when nobody has touched the lock for `stale_s`. Raises SpoolInUseError if somebody does."""
+        """Waits until nobody has touched the lock for `stale_s`. Raises SpoolInUseError if somebody
+        touches the lock.
+        """
         until = time.monotonic() + self._stale_s
         while time.monotonic() < until:
             time.sleep(self._stale_s / LOCK_POLLS_PER_STALE)
@@ -139,7 +144,9 @@ class SpoolLock:
                 raise _in_use(self._directory, who)
 
     def _replace(self, found: Lock) -> bool:
-        """Replaces a stale lock. Returns whether this process owns it, and not another one that replaced it too."""
+        """Replaces a stale lock. Returns whether this process owns the lock; another process may have
+        replaced it at the same time.
+        """
         own = self._path.with_name(f'lock.{self._token}')
         try:
             made = self._make_replacement(own, found)
@@ -160,7 +167,8 @@ class SpoolLock:
     def _make_replacement(self, path: Path, found: Lock) -> bool:
         """Writes the new lock beside the old one.
 
-        False: the disk is full, and the old lock belongs to a process that has ended. Removing the old lock makes room.
+        Returns False if the disk is full and the old lock belongs to a process that has ended. The
+        caller can then remove the old lock to make room.
         """
         try:
             self._make_file(path)
@@ -188,14 +196,16 @@ class SpoolLock:
                 else:
                     self._lost = True
             except (OSError, SpoolError):
-                pass  # require_held reads the lock itself after too long a gap
+                pass  # if the time was not updated for too long, require_held reads the lock itself
 
     def _text(self) -> bytes:
         holder = {'token': self._token, 'pid': self._pid, 'place': _place(), 'startedAtMs': _STARTED_AT_MS}
         return json.dumps(holder, separators=(',', ':')).encode()
 
     def _is_own(self) -> bool:
-        """Whether the lock belongs to this process. Raises SpoolError if the file cannot be read, which proves nothing about its owner."""
+        """Whether the lock belongs to this process. Raises SpoolError if the file cannot be read,
+        because the owner is then unknown.
+        """
         try:
             holder = parse_holder(self._path.read_bytes())
         except FileNotFoundError:
@@ -206,7 +216,7 @@ class SpoolLock:
 
 
 def _read_lock(path: Path) -> Lock | None:
-    """Returns the lock. None: the file does not exist."""
+    """Returns the lock. Returns None if the file does not exist."""
     try:
         text = path.read_bytes()
         return Lock(text, path.stat().st_mtime_ns, parse_holder(text))
@@ -215,7 +225,7 @@ def _read_lock(path: Path) -> Lock | None:
 
 
 def parse_holder(text: bytes) -> Holder | None:
-    """Returns the owner in a lock file. None: the text is incomplete, or is no lock."""
+    """Returns the owner in a lock file. Returns None if the text is incomplete or is no lock."""
     try:
         found = json.loads(text)
         token, pid, place, started = found['token'], found['pid'], found['place'], found['startedAtMs']
@@ -223,7 +233,7 @@ def parse_holder(text: bytes) -> Holder | None:
         return None
     if not isinstance(token, str) or not isinstance(place, str) or not isinstance(started, (int, float)):
         return None
-    # For 0 and below, kill() means a group of processes, or all of them.
+    # For a pid of 0 or below, kill() signals a group of processes or all processes.
     return Holder(token, pid, place, started) if isinstance(pid, int) and 0 < pid < 2**31 else None
 
 
@@ -234,7 +244,7 @@ def is_gone(holder: Holder | None) -> bool:
     if holder.pid == os.getpid():
         return abs(holder.started_at_ms - _STARTED_AT_MS) > _SAME_START_MS
     if os.name == 'nt':
-        return False  # os.kill would end the process
+        return False  # on Windows, os.kill would end the process
     try:
         os.kill(holder.pid, 0)
         return False
@@ -245,7 +255,9 @@ def is_gone(holder: Holder | None) -> bool:
 
 
 def _place() -> str:
-    """Returns the machine's boot and, on Linux, its pid namespace: each container counts its pids from 1."""
+    """Returns the machine's boot and, on Linux, its pid namespace, because each container counts its
+    pids from 1.
+    """
     try:
         boot = Path('/proc/sys/kernel/random/boot_id').read_text().strip()
     except OSError:

@@ -1,4 +1,4 @@
-"""Stores waiting records in memory. They end with the process."""
+"""Stores waiting records in memory. They are lost when the process ends."""
 
 from collections.abc import Sequence
 from threading import Lock
@@ -44,10 +44,10 @@ class Memory:
         return batch
 
     def refuse(self, refused: Sequence[Refused]) -> None:
-        """Does nothing: callers who want the record use `on_refused`."""
+        """Does nothing. A caller that needs refused records uses `on_refused`."""
 
     def close(self) -> None:
-        """Does nothing: no other process can use it."""
+        """Does nothing, because no other process can use this memory."""
 
 
 class _MemoryBatch:

@@ -9,7 +9,7 @@ from .segments import Spool
 
 
 class RecordedBatch(NamedTuple):
-    """Records that are in the ledger, in the order of `record`."""
+    """Records of a batch that the ledger has, in the order of `record`."""
 
     batch: str
     entry: Mapping[str, Any]

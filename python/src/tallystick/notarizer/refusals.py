@@ -17,7 +17,9 @@ _PATH = re.compile(r'/records/(\d{1,4})(?:/|\Z)')
 
 
 def is_refusal(error: ApiError) -> bool:
-    """Whether the server will never accept this request. Other refusals pass after a person has corrected the cause."""
+    """Whether the server will never accept this request. Any other error ends after a person has
+    corrected its cause.
+    """
     return error.status in _OF_THE_BODY and error.code not in _OF_THE_SIGNER
 
 
@@ -28,16 +30,21 @@ class Split(NamedTuple):
 
 
 def split_refused(segment: Segment, others: Sequence[Segment], error: ApiError, *, again: bool) -> Split:
-    """Splits the refused first segment of a batch. Each result has fewer items, so that repeated splitting ends.
+    """Splits the refused first segment of a batch. Each result has fewer items, so that repeated
+    splitting ends.
 
-    If the server names an item, that item is refused and the rest is sent again. If the rest is refused as well (`again`), the rest is sent
-    in halves: with 1000 invalid records, one request for each would send half a million records. If the server names no item, the segment
-    is sent in halves until the item is found. An unknown type is the most common reason; it refuses all records of that type in the batch.
+    - If the server names an item, that item is refused and the rest is sent again.
+    - If the rest is refused too (`again`), the rest is sent in halves. With 1000 invalid records,
+      removing one record for each request would send half a million records.
+    - If the server names no item, the segment is sent in halves until the item is found.
+    - An unknown type is the most common reason. All records of that type in the batch are then
+      refused together.
     """
     key, items = segment
-    # The server knows this key of 128 random bits from another request: the spool was changed or copied, or a larger
-    # request was written and its answer was replaced (foreign_refusals.py). It is unknown which of these records are
-    # in the ledger. With another key they might be recorded twice.
+    # The server knows this key of 128 random bits from another request. Either the spool was
+    # changed or copied, or a larger request was written and its answer was replaced
+    # (foreign_refusals.py). It is unknown which of these records are in the ledger. With another
+    # key they might be recorded twice.
     if error.code == 'idempotency_key_reused':
         same = [item for other in others if other.idempotency_key == key for item in other.items]
         return Split([*items, *same], [other for other in others if other.idempotency_key != key])
@@ -75,5 +82,5 @@ def _halves(items: Sequence[Item]) -> list[Segment]:
 
 
 def _segments(items: Sequence[Item]) -> list[Segment]:
-    """Returns a segment of these items; none if there are no items."""
+    """Returns a list with one segment of these items. The list is empty if there are no items."""
     return [Segment(make_idempotency_key(), items)] if items else []

@@ -70,7 +70,7 @@ class Reports:
             _tell(self._on_refused, record, error)
 
     def end(self) -> None:
-        """Logs the refusals that were not logged yet. Called last."""
+        """Logs the refusals that were not logged yet. Must be the last call."""
         self._say_refused()
 
     def _say_refused(self) -> None:

@@ -1,4 +1,4 @@
-"""Disk space that a spool reserves, and that records never use."""
+"""Disk space that a spool reserves. Records never use this space."""
 
 import os
 from collections.abc import Callable
@@ -17,12 +17,16 @@ _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | NO_FOLLOW | getattr(os, 'O_BIN
 
 
 def reserve_for(size: int, records: int) -> int:
-    """Returns the reserve that is needed to replace a batch and to set some of its records aside."""
+    """Returns the size of the reserve that is needed to replace a batch and to set some of its records
+    aside.
+    """
     return RESERVE_BASE_BYTES + size + records * RESERVE_RECORD_BYTES
 
 
 class Reserve:
-    """Reserved disk space. On a full disk it is freed for the writes by which records leave the spool, and reserved again afterwards."""
+    """Reserved disk space. If the disk is full, the reserve is freed for writes that remove records
+    from the spool. Afterwards the space is reserved again.
+    """
 
     def __init__(self, directory: Path) -> None:
         self._paths = [directory / f'reserve.{number}' for number in range(RESERVE_FILES)]
@@ -48,11 +52,12 @@ class Reserve:
             self._wanted = max(self._wanted, wanted)
 
     def restore(self, size: int = 0) -> bool:
-        """Grows the reserve as far as the disk has room. Returns whether `size` is reached."""
+        """Grows the reserve as far as the disk has room. Returns whether the reserve has `size` bytes.
+        """
         with self._mutex:
             wanted = self._wanted = max(self._wanted, size)
             while wanted >= RESERVE_STEP_BYTES:
-                # The disk is full, or fails: the next write reports it.
+                # The disk is full or fails. The next write reports the error.
                 with suppress(OSError, SpoolError):
                     self.ensure(wanted)
                     return wanted >= size
@@ -92,7 +97,8 @@ class Reserve:
 
 def _grow(path: Path, to: int) -> None:
     with _Open(path) as (fd, size):
-        # Random bytes, because some file systems compress and would reserve no room.
+        # The bytes are random, because a file system that compresses would reserve no room for
+        # zeros.
         missing = os.urandom(max(0, to - size))
         if missing and os.write(fd, missing) < len(missing):
             raise OSError(ENOSPC, os.strerror(ENOSPC))

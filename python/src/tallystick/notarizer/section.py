@@ -5,9 +5,10 @@ from types import TracebackType
 
 
 class Section(Condition):
-    """A condition variable that records whether its own thread is inside.
+    """A condition variable that records whether its own thread is inside a guarded section.
 
-    Garbage collection may run finalizers in the middle of a section. These must not change the guarded state.
+    Garbage collection may run finalizers in the middle of a section. The finalizers must not change
+    the guarded state.
     """
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from .items import Item
 
 
 class Segment(NamedTuple):
-    """Records that are sent in one request, and the idempotency key with which it can be repeated.
+    """Records that are sent in one request, and the idempotency key for repeating the request.
 
     Segments with the same key come from one request that an intermediary refused.
     """
@@ -41,8 +41,8 @@ class Handles(Protocol):
 
     def find(self, handle: str) -> str | None: ...
 
-    # Called before the batch of these records is removed. After a crash the batch is sent again and answered with the
-    # same ids.
+    # Stores the ids of recorded records with a handle, before their batch is removed. If the
+    # process crashes in between, the batch is sent again, and the server answers with the same ids.
     def keep(self, found: Sequence[RecordHandle]) -> None: ...
 
 
@@ -57,7 +57,8 @@ class SpooledBatch(Protocol):
     # No items are appended after this.
     def seal(self) -> None: ...
 
-    # Returns the segments to send, one after the other. From now on they are the same after a crash.
+    # Returns the segments to send, one after the other. After a crash, `read` returns the same
+    # segments.
     def read(self) -> Sequence[Segment]: ...
 
     # Replaces all segments of a batch that was read, atomically.
@@ -74,14 +75,14 @@ class Found(NamedTuple):
 class Spool(Protocol):
     """Stores records until they are recorded: in memory, or on a disk (`open_spool`).
 
-    A record for which `begin` or `append` has returned MUST survive everything that the spool promises to survive. If they raise, the
-    record was not accepted.
+    A record for which `begin` or `append` has returned MUST survive everything that the spool
+    promises to survive. If `begin` or `append` raises, the record was not accepted.
     """
 
     @property
     def handles(self) -> Handles: ...
 
-    # Whether its contents survive the process. Another process may then send them.
+    # Whether the records survive the end of the process. Another process may then send them.
     @property
     def is_durable(self) -> bool: ...
 
@@ -95,8 +96,8 @@ class Spool(Protocol):
     @property
     def bytes_max(self) -> int: ...
 
-    # Returns batches of earlier processes, oldest first, on the first call. `errors`: about files that could not be
-    # read.
+    # Returns the batches of earlier processes, oldest first. Called once. `errors` has an error for
+    # each file that could not be read.
     def recover(self) -> Found: ...
 
     # Moves batches of other processes out of the inbox, oldest first, as far as there is room.
@@ -108,7 +109,8 @@ class Spool(Protocol):
     # Returns a new batch with its first item.
     def begin(self, idempotency_key: str, item: Item) -> SpooledBatch: ...
 
-    # Stores refused records for people. After a crash, a record may be stored twice.
+    # Stores refused records until a person removes them. After a crash, a record may be stored
+    # twice.
     def refuse(self, refused: Sequence[Refused]) -> None: ...
 
     # Releases the spool, so that another process can open it.

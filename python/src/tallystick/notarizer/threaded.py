@@ -27,13 +27,16 @@ if TYPE_CHECKING:
 
 
 class Notarizer:
-    """Records in batches, for hot loops: `record` returns at once. Made by `Tallystick.notarizer()`. Any thread may record.
+    """Records in batches, for hot loops: `record` returns at once. Made by `Tallystick.notarizer()`.
+    Any thread may record.
 
-    A thread sends the records until the server has them: each exactly once, in the order of `record`. A batch is sent when it is full or
-    `linger_s` old. While one batch is in flight, the next one fills, so a slow server gets larger batches.
+    A thread sends the records until the server has them: each exactly once, in the order of
+    `record`. A batch is sent when it is full or `linger_s` old. While a batch is in flight, the
+    next batch fills, so a slow server gets larger batches.
 
-    At its end a process waits at most 5 s for records that are not sent. A child of `fork` starts without records: earlier records and the
-    spool belong to the parent. The child's own records wait in memory.
+    When the process ends, it waits at most 5 s for records that are not sent. A child of `fork`
+    starts without records: earlier records and the spool belong to the parent. The child's own
+    records wait in memory.
     """
 
     def __init__(self, http: 'Transport', **options: Unpack[NotarizerOptions]) -> None:
@@ -60,10 +63,12 @@ class Notarizer:
         self._core = Core(self._options, self._wake)
 
     def record(self, payload: Mapping[str, Any], **options: Unpack[RecordOptions]) -> None:
-        """Accepts a record. The caller may change the object afterwards. In a spool, the record survives the process from now on.
+        """Accepts a record. The caller may change the object afterwards. In a spool, the record
+        survives the process from now on.
 
-        Raises BufferFullError if there is no room, SpoolError if the spool cannot store it, and UsageError for values that cannot be
-        recorded unchanged. The record was not accepted then.
+        Raises BufferFullError if there is no room, SpoolError if the spool cannot store it, and
+        UsageError for values that cannot be recorded unchanged. If an error is raised, the record
+        was not accepted.
         """
         measured = make_item(payload, **options)
         if self._condition.is_inside:
@@ -75,7 +80,9 @@ class Notarizer:
             self._core.take(measured)
 
     def ready(self, timeout: float | None = None) -> None:
-        """Returns when there is room for the next record. Raises NotRecordedError after `timeout` seconds."""
+        """Waits until there is room for the next record. Raises NotRecordedError after `timeout`
+        seconds.
+        """
         until = None if timeout is None else time.monotonic() + min(timeout, ENDLESS_SECONDS)
         with self._condition:
             while not self._core.spool.has_room and not self._core.is_stopped:
@@ -85,10 +92,10 @@ class Notarizer:
                 self._condition.wait(left)
 
     def flush(self, timeout: float = WAIT_S_DEFAULT) -> None:
-        """Returns when each record so far is recorded, or was refused and reported.
+        """Waits until each record so far is recorded, or was refused and reported.
 
-        Raises an error that needs a person as soon as one occurs, or NotRecordedError after `timeout`. Accepted records stay, and are
-        tried again.
+        Raises NotRecordedError after `timeout`. Raises at once an error that only a person can
+        resolve. Accepted records stay, and are tried again.
         """
         until = time.monotonic() + min(timeout, ENDLESS_SECONDS)
         with self._condition:
@@ -102,16 +109,18 @@ class Notarizer:
                 self._condition.wait(left)
 
     def hurry(self) -> None:
-        """Makes everything due now, as `flush` does, without waiting. A retry that waits because its error needs a person is made at
-        once."""
+        """Makes all records due now, as `flush` does, but does not wait. A retry that waits for a
+        person to resolve an error is made at once.
+        """
         with self._condition:
             self._core.begin_flush()
 
     def close(self, timeout: float = WAIT_S_DEFAULT) -> None:
-        """Accepts no more records, and flushes. Can be called again. Raises as `flush`.
+        """Accepts no more records, and flushes. Can be called again. Raises the errors of `flush`.
 
-        If that fails, records in a spool stay there for the next process. Records in memory are tried again as long as the process lives.
-        An attempt in flight then ends by its own timeout; until then this process owns the spool.
+        After an error, records in a spool stay there for the next process. Records in memory are
+        tried again as long as the process lives. An attempt in flight ends by its own timeout;
+        until then this process owns the spool.
         """
         with self._condition:
             self._take_late()
@@ -151,7 +160,7 @@ class Notarizer:
         self.close()
 
     def _release(self) -> None:
-        """Ends the threads, except those with an attempt in flight."""
+        """Ends the threads, except threads with an attempt in flight."""
         with self._condition:
             self._core.is_stopped = True
             if self._core.open is not None:
@@ -167,7 +176,9 @@ class Notarizer:
             thread.join()
 
     def _end(self, thread: Thread | None) -> None:
-        """Closes the spool if this is its last user, so that another process can open it."""
+        """Removes `thread`, which ends. If the notarizer is stopped and has no thread left, closes the
+        spool, so that another process can open it.
+        """
         with self._condition:
             if thread is not None:
                 self._threads.discard(thread)
@@ -184,7 +195,9 @@ class Notarizer:
             _living.discard(self)
 
     def _wake(self) -> None:
-        """Starts threads as needed. Called with the condition acquired. Must run early: an ending process cannot start threads."""
+        """Starts threads as needed. The caller has acquired the condition. Must be called early,
+        because an ending process cannot start threads.
+        """
         if not self._threads and self._core.demand > 0:
             self._open()
         while len(self._threads) < self._core.demand:
@@ -194,7 +207,9 @@ class Notarizer:
         self._condition.notify_all()
 
     def _open(self) -> None:
-        """Makes the client early, in the thread that makes the notarizer: the first record may come from an event loop."""
+        """Makes the client early, in the thread that makes the notarizer. The first record may come
+        from an event loop, which must not be blocked.
+        """
         # The first attempt reports a closed client.
         with suppress(UsageError):
             self._http.open()
@@ -289,7 +304,9 @@ _forking: list[Notarizer] = []
 
 
 def _before_fork() -> None:
-    """Acquires all conditions, so that no core is in the middle of a change in the child."""
+    """Acquires all conditions. So no notarizer is in the middle of a change when the child process
+    begins.
+    """
     _forking.extend(_living)
     for notarizer in _forking:
         notarizer._condition.acquire()

@@ -33,15 +33,18 @@ _STEPS: Mapping[Operation, str] = {
 
 
 def agent_signer(pkcs8: bytes | str | None = None, *, seed: bytes | None = None) -> 'AgentSigner':
-    """Returns a signer that signs an agent's calls with the agent's own key. Not even the server's operator can then forge them.
+    """Returns a signer that signs an agent's calls with the agent's own key. Then not even the
+    server's operator can forge them.
 
         signer = agent_signer(Path('agent.pem').read_text())
         tallystick = Tallystick(signer=signer)
 
-    `pkcs8`: private key in PKCS #8, as PEM or DER: Ed25519, or P-256. `seed`: the 32 bytes of an Ed25519 private key (RFC 8032).
+    `pkcs8`: private key in PKCS #8, as PEM or DER: Ed25519, or P-256. `seed`: the 32 bytes of an
+    Ed25519 private key (RFC 8032).
 
-    Records, batches and steps of gated records are signed, by the client and by its notarizer. To sign a step, the record is read
-    first: the API key also needs `records:read` or `records:read:own`. Raises UsageError for an invalid key.
+    Records, batches and steps of gated records are signed, by the client and by its notarizer.
+    Before a step is signed, the record is read. For this the API key also needs `records:read` or
+    `records:read:own`. Raises UsageError for an invalid key.
     """
     return AgentSigner(read_private_key(pkcs8, seed))
 
@@ -77,8 +80,9 @@ class AgentSigner:
     def registration(self, *, ledger: str, agent: str, required: bool = False, endorsed_by: 'AgentSigner | None' = None) -> dict[str, Any]:
         """Returns the arguments of `agents.register_signing_key`, with proof of possession.
 
-        `endorsed_by`: a current key of the agent; None: the agent has no key yet. `required`: from then on, and for good, the server
-        accepts nothing in the agent's name that the agent did not sign.
+        `endorsed_by`: a signer with a current key of the agent, or None if the agent has no key
+        yet. `required`: if True, the server from then on accepts an entry in the agent's name only
+        with the agent's signature. This cannot be undone.
         """
         lines = ('tallystick-agent-key-v1', ledger, agent, self.kid, 'required' if required else 'optional')
         text = ''.join(f'{line}\n' for line in lines).encode()
@@ -93,7 +97,9 @@ class AgentSigner:
         return request
 
     def sign(self, client: object, operation: Operation, call: Call) -> Asking:
-        """Returns the call's body with its envelope; None: such calls are not signed. Yields calls whose answers it needs."""
+        """Returns the call's body with its envelope, or None if such calls are not signed. Yields
+        calls whose answers it needs.
+        """
         unsigned = yield from self._unsigned(client, operation, call)
         if unsigned is None:
             return None
@@ -104,7 +110,8 @@ class AgentSigner:
         return {**unsigned.body, 'envelope': to_base64(seal(self._key, protected, payload))}
 
     def forget(self, client: object) -> None:
-        """Forgets the ledger and agent of a client. Called when the server uses others."""
+        """Forgets the stored ledger and agent of a client. Called when the server no longer uses them.
+        """
         self._identities.pop(client, None)
 
     def _unsigned(self, client: object, operation: Operation, call: Call) -> Any:
@@ -120,7 +127,8 @@ class AgentSigner:
         if operation == operations.POST_RECORDS_BATCH:
             return of_batch(body, now_ms=now_ms)
         facts = yield from self._type_of(client, body['type'])
-        # The caller chose `create` or `notarize`. A hostile server could name the other kind to get it signed.
+        # The caller chose `create` or `notarize`. A hostile server could answer with the other
+        # kind, so that the agent signs it.
         if call.gated is not None and call.gated != facts.gated:
             which = ('', 'create') if facts.gated else ('not ', 'notarize')
             raise UsageError(f'{body["type"]} is {which[0]}gated on this server: use records.{which[1]}')
@@ -128,8 +136,8 @@ class AgentSigner:
 
     def _read_record(self, call: Call) -> Any:
         record = yield operations.GET_RECORDS_BY_ID, Call(params=call.params)
-        # A hostile server could show another record, or a later version, so that the agent signs a step of that
-        # record.
+        # A hostile server could return another record, or a later version, so that the agent signs
+        # a step of that record.
         if record.get('id') != call.params['id']:
             raise _wrong_server(f'the server answered with another record than {call.params["id"]}')
         return {**record, 'version': call.said.get('if_version', record['version'])}

@@ -6,7 +6,7 @@ from ..verify.limits import ENVELOPE_BYTES_MAX
 from .private_key import PrivateKey
 
 _CONTENT_TYPE = b'application/vnd.in-toto+json'
-_ALGORITHMS = {'EdDSA': b'\x27', 'ES256': b'\x26'}  # -8 and -7
+_ALGORITHMS = {'EdDSA': b'\x27', 'ES256': b'\x26'}  # the algorithm identifiers -8 and -7 in CBOR
 _UINT, _TEXT = 0x00, 0x60
 
 
@@ -39,6 +39,8 @@ def _text(value: str) -> bytes:
 
 
 def _head(major: int, value: int) -> bytes:
-    """Returns the head of an item in its shortest form (RFC 8949 §3): the head of a byte string, with another major type."""
+    """Returns the head of a CBOR item in its shortest form (RFC 8949 §3). All major types encode their
+    head in the same way.
+    """
     head = bytes_head(value)
     return bytes([head[0] & 0x1F | major]) + head[1:]

@@ -20,7 +20,9 @@ Random = Callable[[int], bytes]
 
 
 class Salted(NamedTuple):
-    """A document's salt, as bytes and as sent, and the digest that a statement signs, in lower-case hex."""
+    """The salt of a document, as bytes and as text of a request, and the digest that a statement
+    signs, in lower-case hex.
+    """
 
     salt: bytes
     salt_text: str
@@ -74,7 +76,9 @@ def batch_ids(uuid: int, count: int) -> tuple[str, list[str]]:
 
 
 def completion_id(record: str, version: int) -> str:
-    """Returns the id of a completion that an agent signs. `version`: of the record after the step."""
+    """Returns the id of a completion that an agent signs. `version`: the record's version after the
+    step.
+    """
     digest = sha256(b'tallystick-completion-v1' + id_bytes(record) + version.to_bytes(4, 'big')).digest()
     return _id('cmp', int.from_bytes(digest[:16], 'big') | _OWN_BIT)
 

@@ -30,11 +30,13 @@ class PrivateKey:
 
     @property
     def spki(self) -> bytes:
-        """DER SubjectPublicKeyInfo."""
+        """The public key as DER SubjectPublicKeyInfo."""
         return self._key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
 
     def sign(self, message: bytes) -> bytes:
-        """Returns 64 bytes: R ‖ S of Ed25519, or r ‖ s of ECDSA with the lower of both s (docs/formats/envelopes.md)."""
+        """Returns 64 bytes: R ‖ S of Ed25519, or r ‖ s of ECDSA. Of the two valid values of s, the
+        lower is used (docs/formats/envelopes.md).
+        """
         if isinstance(self._key, Ed25519PrivateKey):
             return self._key.sign(message)
         r, s = decode_dss_signature(self._key.sign(message, ECDSA(SHA256())))
@@ -42,7 +44,9 @@ class PrivateKey:
 
 
 def read_private_key(pkcs8: bytes | str | None, seed: bytes | None) -> PrivateKey:
-    """Returns the private key. `pkcs8`: DER or PEM. `seed`: the 32 bytes of RFC 8032's private key. Raises UsageError."""
+    """Returns the private key. `pkcs8`: DER or PEM. `seed`: the 32 bytes of RFC 8032's private key.
+    Raises UsageError for an invalid key.
+    """
     try:
         if seed is not None:
             return PrivateKey(Ed25519PrivateKey.from_private_bytes(seed))

@@ -1,6 +1,6 @@
-"""Builds the statements that an agent signs, by request (docs/formats/statements.md).
+"""Builds the statements that an agent signs, from the requests (docs/formats/statements.md).
 
-The server builds the same statement from the same request, and accepts no other.
+The server builds the same statement from the same request, and accepts no other statement.
 """
 
 import os
@@ -34,7 +34,7 @@ class Unsigned(NamedTuple):
 
 
 class TypeFacts(NamedTuple):
-    """Facts about a type that statements of its records contain."""
+    """Facts about a record's type that the record's statements contain."""
 
     gated: bool
     digest: str
@@ -90,7 +90,9 @@ def of_batch(body: Json, *, now_ms: int, random: Random = os.urandom) -> Unsigne
 
 
 def _signed_members(body: Json, salt: bytes, ids: Sequence[str] = ()) -> dict[str, str]:
-    """Returns the optional members as they are signed: times in UTC with milliseconds, references by digest, the parent by id."""
+    """Returns the optional members as they are signed: times in UTC with milliseconds, references as a
+    digest, and the parent's id.
+    """
     as_signed: dict[str, Callable[[Any], str]] = {
         'occurredAt': time_of,
         'references': lambda references: digest_with(salt, references),

@@ -1,6 +1,7 @@
 """A second, independent verifier of ledgers, written from docs/formats alone.
 
-It shares no code with the verifier in TypeScript. What both accept is therefore what the formats say.
+It shares no code with the verifier in TypeScript. So a file that both verifiers accept follows
+docs/formats.
 """
 
 from .errors import Refused, Unreadable

@@ -119,7 +119,9 @@ class Actors:
             raise Refused('actor_not_entitled', f'agents do not sign {entry.kind}')
 
     def check_signed_by(self, entry: Entry, current_kid: bytes, statement: Statement) -> bool:
-        """Returns whether an agent signed the entry, and not the server. Raises Refused if the line's `signer` says otherwise."""
+        """Returns whether an agent signed the entry, and not the server. Raises Refused if the line's
+        `signer` contradicts this.
+        """
         by_agent = entry.kid in self.signing
         if by_agent:
             self.check_signer(entry, statement)
@@ -154,7 +156,9 @@ class Actors:
             raise Refused('actor_not_entitled', 'onBehalfOf needs agents:act')
 
     def check_agent(self, name: str, ms: int) -> None:
-        """Checks that an agent is registered and not disabled. Checks nothing in a chain without agents, which has no API keys either."""
+        """Checks that an agent is registered and not disabled. Checks nothing in a chain without
+        agents, because it has no API keys either.
+        """
         if not self.agents:
             return
         agent = self.agents.get(name)
@@ -195,7 +199,8 @@ class Actors:
         named = [predicate['onBehalfOf']] if 'onBehalfOf' in predicate else []
         for name in (*named, *(entry.batch.agents if entry.batch is not None else ())):
             agent = self.agents.get(name)
-            # An agent that names itself has signed the entry, or was refused above.
+            # The actor itself needs no check here, because the actor's own signature is checked
+            # above.
             if agent is not None and agent.required and name != predicate['actor']:
                 raise Refused('agent_signature_missing', f'{name} signs its entries itself')
 
@@ -238,7 +243,8 @@ class Actors:
         key.revoked_ms = statement.ms
 
     def register_signing_key(self, statement: Statement, known: set[bytes]) -> None:
-        """`known`: the kids that have signed for the ledger."""
+        """Registers the key of a statement. `known`: kids of all keys that have signed for the ledger.
+        """
         predicate = statement.predicate
         agent = self._as_registered(statement)
         key = parse_key(predicate['newKey']['alg'], f.from_base64(predicate['newKey']['spki'], 'a key'))

@@ -52,7 +52,9 @@ _DEPTH = 24
 
 
 class Keys:
-    """Secrets of a ledger's pieces, by each piece's first entry. Raises Unreadable for a file of another kind."""
+    """Secrets of a ledger's pieces, by the first seq of each piece. Raises Unreadable if the file is
+    not a file of keys.
+    """
 
     def __init__(self, data: bytes) -> None:
         try:
@@ -124,7 +126,9 @@ class Archive:
         self._tiles = _Tiles({seal.size for seal in self._seals})
 
     def lines(self) -> Lines:
-        """Writes the export to a temporary file, up to the first unreadable piece. `damage` is then the reason."""
+        """Writes the export to a temporary file, up to the first unreadable piece. `damage` then has
+        the reason.
+        """
         file = tempfile.TemporaryFile(prefix='tallystick-')  # noqa: SIM115, `Lines` closes it
         newest = self._seals[-1]
         head = {'export': 1, 'ledger': newest.ledger, 'keys': newest.keys}
@@ -146,7 +150,9 @@ class Archive:
             raise refused(f'the definition of a type is another one than entry {entry.seq} signs')
 
     def end(self, erasures: list[Erasure]) -> None:
-        """Called after the last verified entry. Raises Refused if tiles have other hashes, or seals name other erasures."""
+        """Called after the last verified entry. Raises Refused if the hashes in tiles, or the erasures
+        in seals, differ from those of the verified entries.
+        """
         signed = [(one.subject, one.of, one.seq) for one in erasures]
         at = 0
         for seal in self._seals:
@@ -198,7 +204,8 @@ class Archive:
     def _object(self, seal: Seal, name: str) -> bytes | None:
         """Returns an object, and reads no more bytes than the seal names.
 
-        None: the object is missing or not the sealed one, and the fault was noted.
+        If the object is missing or differs from the sealed object, stores this fault for the report
+        and returns None.
         """
         sealed = seal.objects[name]
         data = self._read(name, sealed.bytes)
@@ -208,7 +215,9 @@ class Archive:
         return None
 
     def _judge(self, name: str, work: Callable[[], list[bytes]]) -> list[bytes] | None:
-        """Runs work on an object that was read. None: the object has a wrong form, and the fault was noted."""
+        """Runs work on an object that was read. If the form of the object is wrong, stores this fault
+        for the report and returns None.
+        """
         try:
             return work()
         except Refused as found:
@@ -228,14 +237,16 @@ class Archive:
             self._refuse(index + 1)
 
     def _refuse(self, rest: int) -> None:
-        """Reads the remaining objects, so that one run names all faulty ones."""
+        """Reads the remaining objects and raises Refused. So one run names all faulty objects."""
         for seal in self._seals[rest:]:
             for name in seal.objects:
                 self._object(seal, name)
         raise refused('; '.join(dict.fromkeys(self._faults)))
 
     def _piece(self, seal: Seal, piece: Piece) -> list[bytes] | None:
-        """Returns the export lines of a piece. None: an object is missing or not the sealed one."""
+        """Returns the export lines of a piece. Returns None if an object is missing or differs from
+        the sealed object.
+        """
         data = self._object(seal, piece.lines)
         documents = b'' if piece.documents is None else self._object(seal, piece.documents)
         envelopes = self._envelopes(seal, piece)
@@ -272,9 +283,10 @@ class Archive:
         return envelopes
 
     def _entries(self, tile: int, width: int, bundle: bytes) -> list[bytes]:
-        """Returns the entries of a bundle. Raises Refused unless the bundle begins with the narrower bundle before it.
+        """Returns the entries of an entry bundle. Raises Refused if the previous bundle belongs to the
+        same tile and this bundle does not begin with it.
 
-        Readers of tiles get only the widest bundle.
+        The check is needed because readers of tiles get only the widest bundle of a tile.
         """
         before, data = self._last_bundle
         if before == tile and not bundle.startswith(data):
@@ -298,7 +310,9 @@ class Archive:
         return f'{start},"documents":[{",".join(documents)}],{_text(beside)[1:]}\n'.encode()
 
     def _show(self, subject: str, said: float | None, seq: int, piece: int, item: int, sealed: bytes) -> str:
-        """Returns the members of a document after subject and digest."""
+        """Returns the end of a document's JSON object, as text: the members after `subject` and
+        `digest`.
+        """
         known = self._erasures.get((subject, seq), said)
         erased_by = int(known) if known is not None and known < self.size else None
         if self._keys is None or erased_by is not None:
@@ -324,7 +338,9 @@ def _note_of(data: bytes | _TooLong) -> str:
 
 
 class _Tiles:
-    """Digests of hash tiles while the tree grows: of full tiles, and of partial ones at the sizes of seals."""
+    """Computes digests of hash tiles while the tree grows: of full tiles, and of partial tiles at the
+    sizes of seals.
+    """
 
     def __init__(self, sizes: set[int]) -> None:
         self.found: dict[str, str] = {}

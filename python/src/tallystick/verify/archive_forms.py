@@ -1,4 +1,6 @@
-"""Formats of the objects of an archive (docs/formats/archive.md). One function for each format accepts or refuses a whole object."""
+"""Formats of the objects of an archive (docs/formats/archive.md). For each format, one function
+accepts or refuses a whole object.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ _LINE = MEMBERS - {'envelope'} | {'chain'}
 
 
 class Sealed(NamedTuple):
-    """An object as its seal names it."""
+    """Size and digest of an object, as its seal names them."""
 
     bytes: int
     sha256: str
@@ -66,7 +68,9 @@ def refused(finding: str) -> Refused:
 
 
 def parse_seal(data: bytes, size: int) -> Seal:
-    """Returns the seal of `size` entries. Raises Refused: `archive_object`, or the code of its checkpoint."""
+    """Returns the seal of `size` entries. Raises Refused with `archive_object` or the code of the
+    seal's checkpoint.
+    """
     name = f'seals/{size}'
     try:
         value = parse(data, ARCHIVE_SEAL_DEPTH_MAX).value
@@ -170,7 +174,8 @@ def _seal_of(value: dict[str, Any]) -> Seal:
 def _names_its_objects(seal: Seal) -> bool:
     """Whether the seal lists exactly the objects of its entries.
 
-    Computes the names one by one and stops at the first difference, whatever size a hostile seal claims.
+    Computes the names one by one and stops at the first difference. So a hostile seal with a huge
+    size costs little.
     """
     left = set(seal.objects)
     for name, wanted in _wanted(seal):
@@ -225,7 +230,9 @@ def split_bundle(bundle: bytes, width: int) -> list[bytes]:
 
 
 def split_documents(data: bytes, count: int) -> list[bytes]:
-    """Splits sealed documents. Each document is empty, or at least as long as a ciphertext."""
+    """Splits sealed documents. Each document is empty, or has at least the length of the shortest
+    ciphertext.
+    """
     sealed: list[bytes] = []
     at = 0
     while at + 4 <= len(data) and len(sealed) < count:

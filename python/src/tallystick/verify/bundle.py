@@ -269,7 +269,8 @@ class _Bundle:
             self.current_kid = kid
             self.named.add(kid)
         elif kind in ABOUT_AGENT_KEYS:
-            # The digest is taken from this entry: the agent's registration, which fixes it, is not in the bundle.
+            # The digest comes from this entry. The agent's registration, which determines it, is
+            # not in the bundle.
             self.actors.agents.setdefault(statement.predicate['agent'], Agent(statement.digest)).digest = statement.digest
             if kind == 'agent-key-registered':
                 self.actors.register_signing_key(statement, self.named)
@@ -338,7 +339,8 @@ class _Bundle:
         self.completions.add(name)
 
     def _parents_first(self, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Orders items of a run so that each follows its parent, which may be a later item of the same batch.
+        """Orders items of a run so that each item follows its parent. Within a batch, the parent may
+        be a later item.
 
         Items without a known parent come last.
         """
@@ -458,7 +460,9 @@ def _is_filtered(wanted: dict[str, Any], made: dict[str, Any], predicate: dict[s
 
 
 def _path_of(before: Tree, size: int, right: list[bytes]) -> list[bytes]:
-    """Returns the path of the leaf after the tree `before`. Hashes on its left are the peaks of `before`; `right` has the others."""
+    """Returns the path of the leaf after the tree `before`. The hashes on the left are the peaks of
+    `before`. `right` has the hashes on the right.
+    """
     peaks, others = list(before.peaks), list(right)
     node, last = before.size, size - 1
     path: list[bytes] = []

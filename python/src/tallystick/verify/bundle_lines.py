@@ -95,7 +95,8 @@ def _is_key(value: Any) -> bool:
 def parse_entry(value: Any, span: tuple[int, int] | None) -> dict[str, Any]:
     """Returns the members of an entry. Raises Refused.
 
-    Outside of the range an entry has a path, and the items of a batch have paths. `span`: the range; None: a selection.
+    `span`: the range of the bundle, or None for a selection. An entry outside of the range must
+    have a path, and each of its items must have a path too.
     """
     seq = value.get('seq') if isinstance(value, dict) else None
     inside = span is not None and isinstance(seq, (int, float)) and not isinstance(seq, bool) and span[0] <= seq <= span[1]
@@ -119,7 +120,9 @@ def parse_entry(value: Any, span: tuple[int, int] | None) -> dict[str, Any]:
 
 
 def parse_last(data: bytes) -> int:
-    """Returns the number of entries in the last line. Any damage gives the same code: a truncated file may end within a character."""
+    """Returns the number of entries in the last line. Any damage gives the same code, because a
+    truncated file may end in the middle of a character.
+    """
     try:
         value = parse(data, 1).value
     except Refused:

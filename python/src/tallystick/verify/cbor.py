@@ -1,6 +1,6 @@
 """CBOR of envelopes, receipts and Signed Statements (docs/formats/envelopes.md, "CBOR").
 
-Written by hand: libraries return only the decoded value, and differ in which encodings they accept.
+Written by hand: libraries return only the decoded value, and they accept different encodings.
 """
 
 from typing import Any, NamedTuple
@@ -45,7 +45,7 @@ class _Reader:
             self.departure = what
 
     def argument(self, major: int, info: int) -> int | None:
-        """Returns the argument of a head. None: an indefinite length."""
+        """Returns the argument of a head. Returns None for an indefinite length."""
         if info < 24:
             return info
         if info == 31 and major in (4, 5):
@@ -123,8 +123,8 @@ class _Reader:
             if self.deterministic and spelled < last:
                 self.depart('the labels are not in order')
             last = spelled
-            # In Python, True equals 1, and lists have no hash. A label of another type is therefore stored by its
-            # bytes.
+            # In Python, True equals 1, and lists have no hash. So a label that is neither text nor
+            # an integer is stored as its bytes.
             found[label if type(label) in (int, str) else OddLabel(spelled)] = self.item(level + 1)
             labels.add(spelled)
             count += 1
@@ -132,7 +132,7 @@ class _Reader:
 
 
 class OddLabel(NamedTuple):
-    """A label that is neither an integer nor text, by its encoding."""
+    """A label that is neither an integer nor text. It is stored as its encoded bytes."""
 
     spelled: bytes
 

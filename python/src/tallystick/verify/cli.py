@@ -135,7 +135,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _kind_of(path: str) -> str:
-    """Returns the kind of a file, by its first bytes. Standard input is an export."""
+    """Returns the kind of a file, by its first bytes. Standard input always counts as an export."""
     if path == '-':
         return 'export'
     if Path(path).is_dir():
@@ -164,7 +164,9 @@ _TAKEN_BY = {
 
 
 def _check_taken(options: argparse.Namespace, kind: str) -> None:
-    """Refuses options without effect: a user would believe that they were applied."""
+    """Raises an error for options without effect. Otherwise a user would believe that they were
+    applied.
+    """
     for name, kinds in _TAKEN_BY.items():
         if getattr(options, name) not in (None, False, []) and kind not in kinds:
             raise UsageError(f'--{name.replace("_", "-")} cannot be used with {kind}')
@@ -264,8 +266,8 @@ def _agent_keys(texts: list[str]) -> dict[str, frozenset[bytes]]:
 
 
 def _verify_export(asked: _Asked) -> Result:
-    # Verifies an export. If the kind was not given, the error for another file says that it is of no other kind
-    # either.
+    # Verifies an export. If the kind was not given and the file is not an export, the error says
+    # that the file is of no other kind either.
     is_other = asked.kind is None and asked.file != '-'
     with _naming(asked.file, '. It is no bundle, proof or receipt either' if is_other else ''):
         return _verify_lines(asked, open_lines(asked.file))
@@ -273,7 +275,7 @@ def _verify_export(asked: _Asked) -> Result:
 
 @contextmanager
 def _naming(path: str, more: str = '') -> Iterator[None]:
-    """Adds the file's name to the error if it is not an export."""
+    """If the `with` block raises NotAnExport, raises an error that also has the file's name."""
     try:
         yield
     except NotAnExport as other:
@@ -307,7 +309,9 @@ def _verify_receipt(asked: _Asked) -> Result:
 
 
 def _read_keys(data: bytes) -> dict[bytes, Key | None]:
-    """Returns the keys of a keys document, by kid. None: the key is marked as compromised."""
+    """Returns the keys of a keys document, by kid. The value is None if the key is marked as
+    compromised.
+    """
     try:
         value = parse(data, LINE_DEPTH_MAX).value
         hints = value.get('keys') if isinstance(value, dict) else None

@@ -1,4 +1,6 @@
-"""Parses envelopes: COSE_Sign1 over a statement. Refuses in the order of docs/formats/envelopes.md."""
+"""Parses envelopes: COSE_Sign1 over a statement. The order of its checks is that of
+docs/formats/envelopes.md.
+"""
 
 from typing import Any, NamedTuple
 

@@ -2,7 +2,9 @@
 
 
 class Refused(Exception):
-    """The input is not genuine. `code` is one of docs/formats. `seq` is the refused entry; None if no single entry is at fault."""
+    """The input is not genuine. `code` is a code of docs/formats. `seq` is the refused entry, or None
+    if no single entry is at fault.
+    """
 
     def __init__(self, code: str, reason: str, seq: int | None = None) -> None:
         super().__init__(code, reason, seq)

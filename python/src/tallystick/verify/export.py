@@ -31,7 +31,7 @@ EXPORT_START = b'{"export"'
 
 @dataclass
 class Trust:
-    """Facts known from outside the file."""
+    """Facts that the user knows from outside the file."""
 
     kids: list[bytes] = field(default_factory=list)
     checkpoints: list[str] = field(default_factory=list)
@@ -74,7 +74,9 @@ class Header:
 
 
 class Beside(Protocol):
-    """Data of an archive that the lines of an export do not have. It is compared with the entries during verification."""
+    """Data of an archive that the lines of an export do not have. It is compared with the entries when
+    they are verified.
+    """
 
     notes: list[str]
     """The ledger's own checkpoints."""
@@ -100,7 +102,9 @@ def verify_export(lines: Lines, trust: Trust, beside: Beside | None = None) -> R
     witnessed: list[int] = []
 
     def begun(definition: Definition) -> None:
-        """Verifies checkpoints and receipts. The first entry has named the key that signs them."""
+        """Verifies checkpoints and receipts. This is possible only now, because the first entry names
+        the key that signs them.
+        """
         key = definition.note_key
         witnessed.extend(witnessed_sizes([*trust.checkpoints, *own], key, trust.witnesses, trust.witnesses_min))
         for receipt in given.receipts:
@@ -128,7 +132,7 @@ def verify_export(lines: Lines, trust: Trust, beside: Beside | None = None) -> R
     except RecursionError:
         raise Refused('json_depth', 'nested too deep') from None
     finally:
-        # Closing waits for the processes, so it is not left to the garbage collector.
+        # Closing waits for the processes. So it is done here and not by the garbage collector.
         entries.close()
     report = _report(state, trust, witnessed, header)
     if trust.strict:
@@ -155,7 +159,9 @@ def parse_header(data: bytes) -> Header:
 
 
 def _parse_last(data: bytes) -> str | None:
-    """Parses the last line. Any damage gives the same code, because a truncated file may end within a character."""
+    """Parses the last line. Any damage gives the same code, because a truncated file may end in the
+    middle of a character.
+    """
     try:
         value = parse(data, LINE_DEPTH_MAX).value if len(data) <= END_LINE_BYTES_MAX else None
     except Refused:
@@ -169,7 +175,9 @@ def _parse_last(data: bytes) -> str | None:
 
 
 def _parsed(notes: list[str]) -> list[Checkpoint]:
-    """Parses checkpoints. Malformed ones are refused later, when the first entry has named the ledger's key."""
+    """Parses checkpoints. Malformed checkpoints are refused later, when the first entry has named the
+    ledger's key.
+    """
     found: list[Checkpoint] = []
     for note in notes:
         with suppress(Refused):
@@ -212,7 +220,9 @@ def _expected(trust: Trust, said: set[bytes], given: _Given, own: list[Checkpoin
 def _digests(lines: Lines) -> Callable[[int], dict[str, str]]:
     @cache
     def digests_of(seq: int) -> dict[str, str]:
-        """Cached, so that each line is read once. Reading it for each erased item of a large batch would take quadratic time."""
+        """The result is cached, so that each line is read once. Reading a line for each erased item of
+        a large batch would take quadratic time.
+        """
         value = parse(lines.entry(seq), LINE_DEPTH_MAX).value
         if value['kind'] == 'statement':
             return {}
@@ -266,7 +276,7 @@ def _check_strict(report: Report, trust: Trust, state: Ledger) -> None:
         raise Refused('documents_withheld', 'documents are withheld')
 
 
-# Verifies each line by itself, on all cores
+# The functions below verify each line by itself, on all cores.
 
 _context: Context | None = None
 
@@ -294,7 +304,9 @@ def _in_this_process(lines: Lines, context: Context) -> Generator[Entry | Refuse
 
 
 def _in_processes(lines: Lines, context: Context, count: int) -> Generator[Entry | Refused, None, None]:
-    """Verifies ranges of lines in order, only a few at a time: memory does not grow with the file."""
+    """Verifies ranges of lines in order. Only a few ranges are in memory at a time, so that memory
+    does not grow with the file.
+    """
     with ProcessPoolExecutor(count, get_context('spawn'), _begin, (context,)) as pool:
         running: deque[Future[list[Entry | Refused]]] = deque()
         seq = 0
@@ -334,9 +346,11 @@ def _verify(line: bytes, context: Context, seq: int) -> Entry | Refused:
 
 
 def kept_notes(data: bytes) -> list[str]:
-    """Returns the checkpoints of a file that the user stored. Raises Unreadable if it has no checkpoint.
+    """Returns the checkpoints of a file that the user stored. Raises Unreadable if it has no
+    checkpoint.
 
-    The file is a note, or has lines with a checkpoint: lines of `checkpoints watch`, the last line of an export, the first of a bundle.
+    The file is a note, or has lines with a checkpoint: lines of `checkpoints watch`, the last line
+    of an export, or the first line of a bundle.
     """
     text = data.decode('utf-8', 'replace')
     if not text.startswith('{') and '\n\n\u2014 ' in text:

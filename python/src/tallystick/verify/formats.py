@@ -58,7 +58,9 @@ def id_of(prefix: str, uuid: bytes) -> str:
 
 @lru_cache(maxsize=4096)
 def milliseconds(value: str) -> int | None:
-    """Returns the milliseconds since 1970. None: another spelling, or a time that does not exist."""
+    """Returns the milliseconds since 1970. Returns None for another spelling, and for a time that does
+    not exist.
+    """
     match = _TIME.match(value)
     if match is None:
         return None
@@ -98,7 +100,9 @@ def is_key_name(value: str) -> bool:
 
 
 def is_origin(value: object, ledger: str) -> bool:
-    """Whether it is `<host>/<ledger>` and a valid name of a note key. The host is only checked to be present."""
+    """Whether the value is `<host>/<ledger>` and a valid name of a note key. The host can be any text
+    that is not empty.
+    """
     if not is_text(value) or not isinstance(value, str) or not is_key_name(value):
         return False
     host, slash, end = value.rpartition('/')
@@ -110,7 +114,7 @@ def is_url(value: object) -> bool:
 
 
 def utf8_length(value: str) -> int:
-    """Returns the length in bytes of UTF-8. A lone surrogate counts as three."""
+    """Returns the length in bytes of UTF-8. A lone surrogate counts as three bytes."""
     return len(value.encode('utf-8', 'surrogatepass'))
 
 
@@ -135,16 +139,20 @@ def is_traceparent(value: object) -> bool:
 
 
 def is_integer(value: object, least: int = -INTEGER_MAX, most: int = INTEGER_MAX) -> bool:
-    """Whether it is an integer. JSON has one kind of number, so `1.0` is an integer too. `true` is not."""
+    """Whether the value is an integer from `least` to `most`. JSON has one kind of number, so `1.0` is
+    an integer too. `true` is not.
+    """
     if isinstance(value, float):
         return value.is_integer() and least <= value <= most
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
 def filled(value: Any, required: frozenset[str], nullable: frozenset[str]) -> dict[str, Any] | None:
-    """Returns the members of an object in a file, with None for each absent one of `nullable`: absent and null mean the same.
+    """Returns the members of an object in a file. An absent member of `nullable` gets None, because
+    absent and null mean the same.
 
-    Returns None for a value that is not an object, lacks a member of `required`, or has other members. The members keep their order.
+    Returns None for a value that is not an object, lacks a member of `required`, or has other
+    members. The members keep their order.
     """
     if not isinstance(value, dict) or not required <= value.keys() or not value.keys() <= required | nullable:
         return None

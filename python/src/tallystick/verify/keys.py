@@ -58,8 +58,8 @@ def is_signed(key: Key, signature: bytes, message: bytes) -> bool:
     if len(signature) != SIGNATURE_BYTES:
         return False
     if key.alg == EDDSA:
-        # OpenSSL refuses S >= L and compares the encoding of [S]B - [k]A with R, without a cofactor. It accepts an R
-        # of small order.
+        # OpenSSL refuses S >= L and compares the encoding of [S]B - [k]A with R, without a
+        # cofactor. But it accepts an R of small order, so this is checked here.
         if _is_weak(signature[:32]) or not _is_point(ed25519_raw(key.spki)):
             return False
         try:
@@ -101,8 +101,8 @@ def _ed25519_bytes(spki: bytes) -> bytes:
     raw = spki[len(_ED25519_DER) :]
     if len(raw) != 32 or not spki.startswith(_ED25519_DER):
         raise Refused('bad_key', 'not the DER of an Ed25519 key')
-    # Whether the bytes are a point of the curve is checked only with a signature, because that costs two
-    # exponentiations.
+    # Whether the bytes are a point of the curve is checked later, when a signature is verified. The
+    # check costs two exponentiations.
     if _is_weak(raw):
         raise Refused('bad_key', 'an Ed25519 key that is not canonical, or of small order')
     return raw
@@ -124,10 +124,11 @@ def _recover(y: int) -> int | None:
 
 
 def _small_order() -> frozenset[int]:
-    """Returns y of the eight points of small order. Computed from the curve, because a typed list may have a wrong digit.
+    """Returns y of the eight points of small order. Computed from the curve, because a typed list may
+    have a wrong digit.
 
-    The double of a point of order 8 has y = 0. So x² + y² = 0, and the curve's equation becomes d·y⁴ + 2·y² - 1 = 0. All of them are
-    multiples of that point.
+    The double of a point of order 8 has y = 0. So x² + y² = 0, and the curve's equation becomes
+    d·y⁴ + 2·y² - 1 = 0. All eight points are multiples of that point of order 8.
     """
     y = _square_root((-1 - _square_root(1 + _D)) * pow(_D, -1, _P))
     point = (_SQRT_MINUS_1 * y % _P, y)
@@ -166,7 +167,9 @@ def _p256_point(spki: bytes) -> bytes:
 
 @lru_cache(maxsize=1024)
 def _p256(spki: bytes) -> EllipticCurvePublicKey | None:
-    """Returns the key. None: the bytes are no point of the curve, so no signature verifies under them."""
+    """Returns the key. Returns None if the bytes are no point of the curve. No signature verifies
+    under such a key.
+    """
     try:
         return EllipticCurvePublicKey.from_encoded_point(SECP256R1(), b'\x04' + _p256_point(spki))
     except ValueError:

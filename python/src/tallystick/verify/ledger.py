@@ -40,7 +40,7 @@ class Head(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Position at which a receipt's entry must be."""
+    """Position that the entry of a receipt must have."""
 
     seq: int
     leaf: bytes
@@ -87,7 +87,9 @@ DigestsOf = Callable[[int], dict[str, str]]
 
 class Ledger:
     def __init__(self, expected: Expected, digests_of: DigestsOf, begun: Callable[[Definition], None]) -> None:
-        """`begun`: called when the first entry has named the ledger. Raises Refused for input that could not be checked before."""
+        """`begun` is called when the first entry has named the ledger. It raises Refused for input
+        that could not be checked before.
+        """
         self.expected = expected
         self.digests_of = digests_of
         self.begun = begun
@@ -227,8 +229,9 @@ class Ledger:
     def is_own_tail_long(self) -> bool:
         """Whether the ledger's own checkpoint is too old.
 
-        True if an entry after the checkpoint is more than a minute older than the newest entry, or more than a minute newer than the
-        last entry before the checkpoint.
+        It is too old in two cases. An entry after the checkpoint is more than a minute older than
+        the newest entry. Or an entry after the checkpoint is more than a minute newer than the last
+        entry before the checkpoint.
         """
         if self.oldest_beyond_own is None or self.newest_ms is None:
             return False
@@ -243,7 +246,7 @@ class Ledger:
         if any(leaf != entry.leaf for leaf in self.places.get(entry.seq, ())):
             raise Refused('receipt_mismatch', f'another entry than the receipt’s stands at seq {entry.seq}')
 
-    # Changes by kind of entry
+    # The methods from here on apply the changes of each kind of entry.
 
     def _apply(self, entry: Entry, statement: Statement) -> None:
         kind = entry.kind
@@ -395,7 +398,7 @@ class Ledger:
         self.add_id(statement.subjects[0].name)
 
     def end(self) -> None:
-        """Checks that need all entries."""
+        """Makes the checks that need all entries. Raises Refused."""
         if self.statement_before is not None:
             raise Refused('statement_pair', 'the last statement is not registered').at(self.size - 1)
         if self.pending:

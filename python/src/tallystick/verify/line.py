@@ -1,4 +1,6 @@
-"""Verifies a line of an export alone (docs/formats/export.md, "Each line by itself")."""
+"""Verifies a line of an export without the other lines (docs/formats/export.md, "Each line by
+itself").
+"""
 
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -50,7 +52,8 @@ class Received(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """Facts of an entry that verified alone, for the checks across entries."""
+    """Facts of an entry whose line was verified. The checks that compare several entries need them.
+    """
 
     seq: int
     kind: str
@@ -85,7 +88,9 @@ def await_erasures(pending: Pending, entry: Entry) -> None:
 
 
 def take_erasure(pending: Pending, erased: set[tuple[int, str]], seq: int, statement: Statement) -> bool:
-    """Records the erasure by entry `seq`. Returns whether a document is missing because of it. Raises Refused."""
+    """Records the erasure by entry `seq`. Returns whether a document is missing because of this
+    erasure. Raises Refused.
+    """
     of, subject = int(statement.predicate['seq']), statement.subjects[0]
     if (of, subject.name) in erased:
         raise Refused('duplicate_subject', f'{subject.name} of entry {of} is erased twice')
@@ -205,7 +210,9 @@ def verify_signed(value: dict[str, Any], data: bytes, context: Context) -> tuple
 
 
 def _signer(value: dict[str, Any], envelope: Envelope) -> Key:
-    """Returns the key in a line. Raises Refused unless it is the key of the envelope, because nothing else checks this."""
+    """Returns the key in a line. Raises Refused unless it is the key of the envelope. No other
+    function checks this.
+    """
     key = parse_key(value['alg'], f.from_base64(value['spki'], 'a key'))
     if key.kid != envelope.kid:
         raise Refused('line_contradicts_envelope', 'signer is not the key of the envelope')
@@ -284,7 +291,9 @@ def check_item(item: Any) -> None:
 
 
 def documents_of(statement: Statement, items: list[dict[str, Any]] | None) -> list[tuple[str, str, str | None]]:
-    """Returns the documents that an entry digests for the first time: subject, digest, and digest of its references."""
+    """Returns the documents whose digests this entry is the first to contain. For each: subject,
+    digest, and digest of its references.
+    """
     if statement.kind == 'batch-notarized':
         return [(item['record'], item['digest'], item.get('references')) for item in items or ()]
     found: list[tuple[str, str, str | None]] = []
@@ -341,7 +350,7 @@ def _check_document(document: dict[str, Any], plain: bool, withheld: bool) -> No
 
 
 def _check_beside(document: dict[str, Any], references: str | None, plain: bool) -> None:
-    """Checks the references of a document. They are erased with it."""
+    """Checks the references of a document. References are erased together with their document."""
     subject = document['subject']
     if document['salt'] is not None:
         check_references(document['references'], parse_salt(document['salt']), references, plain, subject)
@@ -411,7 +420,9 @@ def _check_claim(claim: dict[str, Any], received: Statement, leaf: bytes) -> Non
 
 
 def _check_addressed(received: Statement, peer: str) -> None:
-    """If a received entry names a peering, checks that the entry came by this peering."""
+    """If a received entry names a peering, checks that this is the peering through which the entry
+    came.
+    """
     named, code = peer, 'received_mismatch'
     if received.kind == 'record-shared':
         named = peer if any(share['peer'] == peer for share in received.predicate['share']) else ''

@@ -73,7 +73,9 @@ def parse_verifier_key(text: object, kind: int = LOG) -> NoteKey:
 
 
 def _type_name(kind: bytes) -> str:
-    """Returns `06 (ML-DSA-44 cosignature)`: the name shows that a key is valid, but of an unsupported type."""
+    """Returns the type of a key for messages, such as `06 (ML-DSA-44 cosignature)`. The name shows
+    that the key is valid, but its type is not supported.
+    """
     return f'{kind.hex()} ({_TYPES.get(kind[0], "unknown")})' if kind else 'none'
 
 
@@ -138,7 +140,11 @@ def check_note(checkpoint: Checkpoint, key: NoteKey) -> None:
 
 
 class Cosignatures(NamedTuple):
-    """`unknown`: lines by keys other than the log's and the given witnesses'. They may not be cosignatures: a line names no key type."""
+    """Result of counting cosignatures.
+
+    `unknown`: number of lines by keys that are neither the log's nor a given witness's. Such a line
+    may be no cosignature, because a line does not name its key's type.
+    """
 
     cosigned: int
     unknown: int
@@ -162,9 +168,10 @@ def count_cosignatures(checkpoint: Checkpoint, witnesses: list[NoteKey]) -> Cosi
 
 
 def witnessed_sizes(notes: list[str], key: NoteKey, witnesses: list[NoteKey], least: int) -> list[int]:
-    """Verifies the checkpoints of a ledger one by one. Returns the sizes that at least `least` of the witnesses cosigned.
+    """Verifies the checkpoints of a ledger one by one. Returns the sizes that at least `least` of the
+    witnesses cosigned.
 
-    Raises Refused at the first bad checkpoint, before the next one is read.
+    Raises Refused at the first bad checkpoint. Later checkpoints are then not read.
     """
     found: list[int] = []
     for note in notes:

@@ -143,7 +143,7 @@ class Peerings:
             shared.add(peer)
         return peers
 
-    # Received entries
+    # The following methods check received entries.
 
     def receive(self, entry: Entry, statement: Statement, ids: Ids) -> None:
         claim = statement.predicate['received']
@@ -224,7 +224,7 @@ class Peerings:
             raise Refused('erasure_of_nothing', f'entry {of} of {peering.other} did not come, or digests no {subject.name}')
 
     def _answer(self, claim: dict[str, Any], answer: Statement) -> None:
-        """Matches an answer of the other ledger with an offer of this one."""
+        """Matches an answer of the other ledger with an offer of this ledger."""
         offer = self.offers.get(int(claim['seq'])) if claim['ledger'] == self.ledger else None
         if offer is not None and offer.answered:
             raise Refused('offer_answered_twice', 'the offer was answered before')
@@ -237,7 +237,7 @@ class Peerings:
             raise Refused('offer_mismatch', 'the step is not the one that was offered')
         offer.answered = True
 
-    # Offers
+    # The following methods check offers.
 
     def offer(self, entry: Entry, statement: Statement, ids: Ids) -> None:
         predicate = statement.predicate

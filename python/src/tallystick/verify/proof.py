@@ -53,7 +53,9 @@ class Coverage:
     cosignatures: Cosignatures | None
 
     def parts(self) -> list[str]:
-        """Returns the number of witnesses that cosigned, if any were given, and the number of lines by unknown keys, if any."""
+        """Returns parts of the result line: the number of witnesses that cosigned, if witnesses were
+        given, and the number of lines by unknown keys, if there are any.
+        """
         if self.cosignatures is None:
             return []
         cosigned, unknown = self.cosignatures
@@ -263,9 +265,11 @@ def verify_item(value: dict[str, Any], statement: Statement) -> dict[str, Any]:
 
 
 def join(checkpoint: Checkpoint, key: NoteKey, trust: OfflineTrust, joins: list[dict[str, Any]]) -> int | None:
-    """Returns the number of entries that the given checkpoints cover. None: no checkpoint was given.
+    """Returns the number of entries that the given checkpoints cover. Returns None if no checkpoint
+    was given.
 
-    Raises Refused if a given checkpoint contradicts this one, or if no consistency proof links the two.
+    Raises Refused if a given checkpoint contradicts this checkpoint, or if no consistency proof
+    links them.
     """
     notes: list[Checkpoint] = []
     for note in trust.checkpoints:
@@ -285,7 +289,7 @@ def join(checkpoint: Checkpoint, key: NoteKey, trust: OfflineTrust, joins: list[
 
 
 def count_given(checkpoint: Checkpoint, trust: OfflineTrust) -> Cosignatures | None:
-    """Counts the cosignatures of the checkpoint. None: no witness was given."""
+    """Counts the cosignatures of the checkpoint. Returns None if no witness was given."""
     return count_cosignatures(checkpoint, trust.witnesses) if trust.witnesses else None
 
 
@@ -316,9 +320,11 @@ def parse_consistency(data: bytes) -> dict[str, Any]:
 
 
 def check_compromised(said: set[bytes], kid: bytes, statement: Statement, joined: int | None, trust: OfflineTrust, seq: int) -> None:
-    """Refuses an entry that a compromised key signed, unless a given checkpoint covers the entry and it is older than the compromise.
+    """Raises Refused if a compromised key signed the entry. Accepts the entry only under two
+    conditions: a given checkpoint covers it, and it is older than the compromise.
 
-    `said`: keys that the file itself marks as compromised. `joined`: number of entries that a given checkpoint covers.
+    `said`: keys that the file itself marks as compromised. `joined`: number of entries that a given
+    checkpoint covers.
     """
     if kid not in said and kid not in trust.compromised:
         return

@@ -72,7 +72,9 @@ def parse_receipt(data: bytes) -> Receipt:
 
 
 def verify_consistency(data: bytes, key: NoteKey, size: int, root: bytes) -> tuple[int, bytes]:
-    """Returns the size and root that a consistency receipt leads to, from a stored checkpoint of `size` and `root`. Raises Refused."""
+    """Verifies a consistency receipt that starts at a stored checkpoint with `size` and `root`.
+    Returns the size and root at which it ends. Raises Refused.
+    """
     head = _parse_head(data)
     value = _parse_proof(_proof_of(head, -2, {VDP}), CONSISTENCY_PATH_MAX)
     _check_key(head.origin, head.kid, key)
@@ -110,7 +112,9 @@ def _parse_head(data: bytes) -> _Head:
 
 
 def _proof_of(head: _Head, kind: int, labels: set[int]) -> bytes:
-    """Returns the only proof of this kind. `labels`: those that the unprotected header may have."""
+    """Returns the only proof of this kind. Raises Refused if there is not exactly one. `labels`:
+    labels that the unprotected header may have.
+    """
     proofs = head.unprotected.get(VDP)
     if not head.unprotected.keys() <= labels or not isinstance(proofs, dict) or proofs.keys() != {kind}:
         raise _syntax('the unprotected header has other labels, or another proof')
@@ -133,7 +137,7 @@ def _is_count(value: Any) -> bool:
 
 
 def _parse_proof(data: bytes, path_max: int) -> list[Any]:
-    """Returns two numbers and a list of hashes."""
+    """Parses a proof: two numbers and a list of hashes. Raises Refused."""
     value = decode(data, deterministic=True)
     if not isinstance(value, list) or len(value) != 3 or not _is_count(value[0]) or not _is_count(value[1]):
         raise _syntax('a proof of another form')
@@ -153,7 +157,9 @@ def _parse_item(value: Any) -> tuple[bytes, Inclusion]:
 
 
 def split_attached(data: bytes) -> tuple[bytes, bytes]:
-    """Returns the envelope with its unprotected header empty again, and the receipt that was in the header."""
+    """Splits an envelope with a receipt in its unprotected header. Returns the envelope with an empty
+    unprotected header, and the receipt.
+    """
     if len(data) > RECEIPT_FILE_BYTES_MAX:
         raise _syntax(f'more than {RECEIPT_FILE_BYTES_MAX} bytes')
     protected, unprotected, payload, signature = attached_parts(data, deterministic=True)
@@ -191,7 +197,8 @@ def verify_place(receipt: Receipt, leaf: bytes, key: NoteKey) -> bytes:
 def verify_receipt(data: bytes, key: NoteKey, keys: Mapping[bytes, Key | None] | None, record: bytes | None = None) -> ReceiptReport:
     """Verifies an entry by its receipt. Raises Refused.
 
-    `keys`: envelope keys by kid; None for a compromised one. Without `keys` the entry's own signature is not verified.
+    `keys`: maps the kid of an envelope key to the key, or to None if the key is compromised.
+    Without `keys` the entry's own signature is not verified.
     """
     whole, attached = split_attached(data)
     receipt = parse_receipt(attached)
@@ -244,7 +251,9 @@ class ReceiptHead:
 
 
 def kept_receipt(data: bytes) -> ReceiptHead:
-    """Reads a stored receipt. Never raises: `check` refuses it later, when the first entry has named the note key."""
+    """Reads a stored receipt. Never raises. `check` refuses an invalid receipt later, when the first
+    entry has named the note key.
+    """
     try:
         return _read_kept(data)
     except Refused as refused:

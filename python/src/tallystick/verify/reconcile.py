@@ -40,7 +40,7 @@ class Sent:
 
 @dataclass
 class Taken:
-    """A received entry, and the seq of the own entry that records it."""
+    """A received entry, and the seq of the local entry that records it."""
 
     by: int
     seq: int
@@ -63,7 +63,7 @@ class Side:
 
 @dataclass
 class History:
-    """A verified ledger, with its messages to and from others."""
+    """A verified ledger, with the messages that it sent to other ledgers and received from them."""
 
     name: str
     report: Report
@@ -95,7 +95,8 @@ class Collector:
             self._see_event(entry, predicate)
         elif kind == 'record-shared':
             for share in predicate['share']:
-                # The sharing entry goes first, so that the other side knows why the record's entries follow.
+                # The entry that shares the record is sent first. So the other side can see why the
+                # record's entries follow.
                 self._send(share['peer'], entry, predicate['record'])
                 self._share(predicate['record'], share['peer'])
         elif kind == 'payload-erased':
@@ -122,7 +123,8 @@ class Collector:
             self._send(peer, entry, record)
 
     def _share(self, record: str, peer: str) -> None:
-        """Shares a record: the peer is sent all entries of the record, from the first one on."""
+        """Shares a record: all entries of the record, from the first on, count as sent to the peer.
+        """
         self.shared.setdefault(record, set()).add(peer)
         for entry in self.events.get(record, []):
             self._send(peer, entry, record)
@@ -250,7 +252,9 @@ def _check_arrived(sender: Side, receiver: Side, counts: Counts) -> None:
 
 
 def _streams(sent: list[Sent]) -> Iterator[list[Sent]]:
-    """Splits messages into streams, each in the order of sending: of a record, of offers for it, of rotations, of the peering."""
+    """Splits messages into streams, each in the order of sending. There is one stream for each record,
+    for the offers of each record, for rotations, and for the peering.
+    """
     streams: dict[tuple[str | None, str], list[Sent]] = {}
     for one in sent:
         kind = 'offers' if one.offer else 'rotations' if one.kind == 'server-key-rotated' else ''

@@ -135,7 +135,7 @@ class Record:
             raise Refused('time_out_of_order', f'{statement.kind} after the deadline')
 
     def _check_terms(self, statement: Statement) -> None:
-        """Checks the terms of a step that its party may take."""
+        """Checks the terms for a step that the party is allowed to take."""
         kind = statement.kind
         if kind == 'record-expired' and (self.deadline is None or statement.ms < self.deadline - CLOCK_SKEW_MS_MAX):
             raise Refused('time_out_of_order', 'expired before its deadline')

@@ -28,7 +28,9 @@ class Foreign(NamedTuple):
 
 
 def parse_foreign(sent: bytes) -> Foreign:
-    """Parses a statement as sent. Its unprotected header is not signed, and not registered. Raises Refused."""
+    """Parses a statement as it was sent. Its unprotected header is not signed, and is not registered.
+    Raises Refused.
+    """
     protected, unprotected, payload, signature = _parts(sent)
     header = _header(protected)
     _check_labels(unprotected, 'the unprotected header')
@@ -65,7 +67,7 @@ def canonical_bytes(protected: bytes, payload: bytes, signature: bytes) -> bytes
 
 
 def _header(protected: bytes) -> dict[Any, Any]:
-    # Returns the protected header. No bytes mean an empty map (RFC 9052 §3).
+    # Returns the protected header. If it has no bytes, it is an empty map (RFC 9052 §3).
     header = decode(protected, deterministic=False) if protected else {}
     if not isinstance(header, dict):
         raise Refused('cose_header', 'the protected header is no map')

@@ -1,4 +1,6 @@
-"""Makes verdicts, as a line and as an object. Text from outside is quoted, so that it cannot imitate a verdict."""
+"""Makes verdicts, each as a line of text and as an object. Text from outside is quoted, so that it
+cannot imitate a verdict.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from .reconcile import Counts
 
 @dataclass
 class Result:
-    """A verdict as a line and as an object, lines to print before it, and notices for people."""
+    """A verdict as a line of text and as an object, with lines to print before it and notices for
+    people.
+    """
 
     line: str
     report: dict[str, Any]

@@ -1,4 +1,5 @@
-"""Compares a record, as a server shows it, with a proved entry. Needs neither ledger nor server."""
+"""Compares a record, as a server returned it, with a proved entry. Needs neither ledger nor server.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ _STEP_DOCUMENTS = {'completion-submitted': 'evidence', 'completion-verified': 'v
 
 @dataclass
 class ShownEntry:
-    """A proved entry, and the item of a batch that the proof is about."""
+    """A proved entry. If the proof is about an item of a batch, also that item."""
 
     seq: int
     statement: Statement
@@ -39,13 +40,14 @@ class ShownEntry:
 
     @property
     def version(self) -> int | None:
-        """Version of a gated record after the step. None: the entry is no step of a gated record."""
+        """Version of a gated record after the step, or None if the entry is no step of a gated record.
+        """
         is_gated = KINDS[self.statement.kind].event and self.statement.kind != 'record-notarized'
         return int(self.statement.predicate['version']) if is_gated else None
 
     @property
     def signal(self) -> dict[str, Any] | None:
-        """Settlement signal of the entry. None: the entry has no signal."""
+        """Settlement signal of the entry, or None if the entry has no signal."""
         found: dict[str, Any] | None = self.statement.predicate.get('signal')
         return found
 
@@ -55,7 +57,7 @@ def _contradicts(what: str) -> Refused:
 
 
 def _check_member(shown: dict[str, Any], name: str, signed: Any) -> None:
-    """Compares as JSON, in which `true` is not 1. An absent member equals null."""
+    """Compares values as JSON does: `true` is not 1. An absent member equals null."""
     if canonical(shown.get(name)) != canonical(signed):
         raise _contradicts(name)
 
@@ -91,10 +93,11 @@ def _parse(data: bytes) -> dict[str, Any]:
 
 
 def _signed(statement: Statement, item: dict[str, Any] | None) -> dict[str, Any]:
-    """Returns the members of the record that the entry signs."""
+    """Returns the members of the record that the entry signs, with their signed values."""
     predicate = statement.predicate
     if item is None and not KINDS[statement.kind].first:
-        # Later entries name their own actor. The actor of the record is in the first entry.
+        # A later entry does not contain the record's actor. Its own `actor` is the agent that took
+        # the step.
         return {'id': predicate['record'], 'digest': statement.digest, 'ledger': predicate['ledger']}
     of = predicate if item is None else item
     return {

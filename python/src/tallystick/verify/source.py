@@ -1,4 +1,6 @@
-"""Reads files of lines without loading them: the first and last line, ranges of lines, and single entries again."""
+"""Reads files of lines without loading a whole file: the first and last line, ranges of lines, and
+single entries a second time.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ KIND_BYTES = 64
 
 
 class Lines:
-    """A file of lines. Stores the offset of each entry's line, 8 bytes each."""
+    """A file of lines. Stores the offset of each entry's line, in 8 bytes each."""
 
     def __init__(self, file: IO[bytes], size: int, line_bytes_max: int = LINE_BYTES_MAX) -> None:
         self.file = file
@@ -40,7 +42,9 @@ class Lines:
         self.file.close()
 
     def first(self) -> bytes:
-        """Returns the first line, or more than END_LINE_BYTES_MAX bytes of a longer one, which the caller refuses."""
+        """Returns the first line. If it is longer than END_LINE_BYTES_MAX, returns only its beginning,
+        which the caller refuses.
+        """
         self.file.seek(0)
         line = self.file.readline(END_LINE_BYTES_MAX + 2)
         self.body_start = len(line)
@@ -48,7 +52,9 @@ class Lines:
         return line.removesuffix(b'\n')
 
     def last(self) -> bytes:
-        """Returns the last line, and excludes it from the entries. Empty if there is only one line."""
+        """Returns the last line, and removes it from the lines of entries. Returns empty bytes if
+        there is only one line.
+        """
         end = self.size
         if self.body_start == end:
             return b''
@@ -99,7 +105,9 @@ def kind_of(start: bytes) -> str:
 
 
 def open_lines(path: str) -> Lines:
-    """Opens a file, or `-` for standard input, which is written to a temporary file: its last line is read before its entries."""
+    """Opens a file, or standard input if `path` is `-`. Standard input is first written to a temporary
+    file, because the last line is read before the entries.
+    """
     if path == '-':
         file = tempfile.TemporaryFile(prefix='tallystick-')  # noqa: SIM115
         _spool(sys.stdin.buffer, file)

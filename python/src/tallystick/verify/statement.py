@@ -135,7 +135,8 @@ def _is_performer(value: Any) -> bool:
 
 
 def _is_scopes(value: Any) -> bool:
-    # Scopes are ASCII. Their order by code points, which Python compares, is therefore also their order in UTF-16.
+    # Scopes are ASCII. So the order by code points, which Python uses, is also the order by UTF-16
+    # code units.
     return _list(f.is_scope, SCOPES_MAX)(value) and all(a < b for a, b in pairwise(value))
 
 
@@ -440,7 +441,6 @@ def _subjects(values: list[Any], kind: Kind) -> tuple[Subject, ...]:
     wanted = kind.subjects.split(' ')
     least = sum(not one.endswith('?') for one in wanted)
     if not least <= len(found) <= len(wanted):
-        # An overturned verdict may be of a record without a completion.
         raise Refused('statement_subject', f'{len(found)} subjects')
     for subject, want in zip(found, wanted, strict=False):
         _check_subject(subject.name, want.rstrip('?'), found[0].name)
@@ -466,7 +466,7 @@ def _check_subject(name: str, want: str, first: str) -> None:
 
 
 def _check_named(statement: Statement, kind: Kind) -> None:
-    """Checks that a subject equals the member of the predicate that names the same thing."""
+    """Checks that a subject is the same as the member of the predicate that names it."""
     predicate = statement.predicate
     for subject, want in zip(statement.subjects, kind.subjects.split(' '), strict=False):
         name = want.rstrip('?')

@@ -1,4 +1,6 @@
-"""Parses JSON by docs/formats/documents.md, checked on its text, and writes its canonical form (RFC 8785)."""
+"""Parses JSON by the rules of docs/formats/documents.md, which it checks on the text. Also writes the
+canonical form (RFC 8785).
+"""
 
 import json
 import re
@@ -19,7 +21,8 @@ _STEPS = {'{': 1, '[': 1, '}': -1, ']': -1}
 
 
 class Text:
-    """A parsed text. `plain`: Python's own encoder writes its canonical form."""
+    """A parsed text. `plain` is True if Python's own JSON encoder writes the value's canonical form.
+    """
 
     __slots__ = ('plain', 'value')
 
@@ -37,9 +40,10 @@ def parse(data: bytes, depth_max: int) -> Text:
 
 
 def parse_text(text: str, depth_max: int) -> Text:
-    """Parses a text. Raises Refused in the order of docs/formats/documents.md.
+    """Parses a text. Checks the rules in the order of docs/formats/documents.md, and raises Refused at
+    the first violation.
 
-    Depth is checked first, because only a text that is not too deep can be parsed.
+    Depth is checked first, because Python cannot parse a text that is too deep.
     """
     numbers: list[str] = []
     doubled: list[str] = []
@@ -132,7 +136,9 @@ def _significant(literal: str) -> str:
 
 
 def _check_depth(text: str, depth_max: int) -> None:
-    """Counts brackets outside of strings, whether or not the text is JSON."""
+    """Raises Refused if the text is too deep. Counts brackets outside of strings, even if the text is
+    not JSON.
+    """
     if text.count('{') + text.count('[') <= depth_max:
         return
     depth = 0

@@ -26,7 +26,9 @@ WebhookCode = Literal[
 
 
 class WebhookVerificationError(TallystickError):
-    """The ledger did not send this request: answer 400, and do nothing. The message has no secret and nothing of the body."""
+    """The ledger did not send this request: answer 400, and do nothing. The message contains no secret
+    and no part of the body.
+    """
 
     code: WebhookCode
 

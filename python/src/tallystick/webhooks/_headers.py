@@ -14,8 +14,8 @@ WebhookHeaders: TypeAlias = Mapping[str, str] | Mapping[str, Sequence[str]] | It
 
 _SIGNATURES_MAX: Final = 32
 """Most signatures of a request, more than any rotation needs. The sender controls how many are checked."""
-# Duplicate headers arrive joined by commas, so only signatures may contain one. An id contains no dot: the signed
-# text `id.timestamp.body` must be unambiguous.
+# Duplicate headers arrive joined by commas. So only the header of signatures may contain a comma.
+# An id contains no dot, because the signed text `id.timestamp.body` must be unambiguous.
 _ID: Final = re.compile(r'[!-+\-/-~]{1,255}')
 _TIMESTAMP: Final = re.compile(r'0|[1-9][0-9]{0,11}')
 _LIST: Final = re.compile(r'.+')
@@ -50,8 +50,8 @@ def read_head(headers: WebhookHeaders) -> Head:
 
 
 def _pairs_of(headers: WebhookHeaders) -> list[tuple[str, str]]:
-    # Returns all headers as pairs. As mappings, headers of Starlette and httpx show a duplicate once; their pairs
-    # show both.
+    # Returns all headers as pairs. The mappings of Starlette and httpx show a duplicate header only
+    # once. Their pairs show both.
     items = getattr(headers, 'multi_items', None) or getattr(headers, 'items', None)
     if isinstance(headers, str | bytes) or not (callable(items) or isinstance(headers, Iterable)):
         raise UsageError('headers must be those of the request: a mapping of names and values, or pairs of them')

@@ -30,7 +30,9 @@ class Keys(NamedTuple):
 
 
 def parse_keys(secret: str | Sequence[str] | None, public_key: str | Sequence[str] | None) -> Keys:
-    """Returns the keys of an endpoint. Raises UsageError, which never shows a key."""
+    """Returns the keys of an endpoint. Raises UsageError for invalid keys. Its message never contains
+    a key.
+    """
     secrets = [_parse_secret(text) for text in _list_of(secret, 'secret')]
     public_keys = [_parse_public_key(text) for text in _list_of(public_key, 'public_key')]
     if not secrets and not public_keys:
@@ -39,11 +41,14 @@ def parse_keys(secret: str | Sequence[str] | None, public_key: str | Sequence[st
 
 
 def verify_signatures(signatures: list[Signature], message: bytes, keys: Keys) -> None:
-    """Raises `signature_missing` or `signature_mismatch` unless a signature of each given kind of key verifies.
+    """Raises `signature_missing` or `signature_mismatch` if no signature verifies under the given
+    secrets or, separately, under the given public keys.
 
-    With keys of both kinds, both must verify. Otherwise a thief of the receiver's secret could sign with the secret alone.
+    With keys of both kinds, both must verify. Otherwise a thief of the receiver's secret could sign
+    with the secret alone.
 
-    Secrets are checked first, which costs microseconds: without the secret, a sender cannot cause 32 checks of Ed25519.
+    Signatures by a secret are checked first, because this costs only microseconds. So a sender
+    without the secret cannot cause 32 checks of Ed25519.
     """
     if keys.secrets:
         codes = [hmac.digest(secret, message, sha256) for secret in keys.secrets]
@@ -59,7 +64,7 @@ def verify_signatures(signatures: list[Signature], message: bytes, keys: Keys) -
 
 
 def from_base64(text: str) -> bytes | None:
-    """Returns the bytes of padded canonical base64. None: any other text."""
+    """Returns the bytes of padded canonical base64. Returns None for any other text."""
     try:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
@@ -71,7 +76,7 @@ def _list_of(given: str | Sequence[str] | None, name: str) -> Sequence[str]:
     if given is None:
         return []
     listed = [given] if isinstance(given, str) else given
-    # An empty list must not turn verification off.
+    # An empty list is refused, because it would turn verification off.
     if not isinstance(listed, list | tuple) or not 0 < len(listed) <= _KEYS_MAX:
         raise UsageError(f'{name} must be a string, or a list of 1 to {_KEYS_MAX}')
     return listed

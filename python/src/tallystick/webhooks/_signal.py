@@ -1,4 +1,5 @@
-"""Verifies settlement signals: the ledger's server signed everything that a payer acts upon."""
+"""Verifies settlement signals. The ledger's server must have signed everything on which a payer acts.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ class VerifiedSignal:
 
     @property
     def once(self) -> str:
-        """`<record>/<version>`. Act at most once for each."""
+        """`<record>/<version>`, which identifies the signal. Act at most once for each value."""
         return f'{self.record}/{self.version}'
 
 
@@ -57,9 +58,11 @@ class SignalError(TallystickError):
 
 
 class SignalExpiredError(SignalError):
-    """`signal_expired`: the signal is genuine, but too late. Raised as an error, so that no caller settles by ignoring it.
+    """`signal_expired`: the signal is genuine, but too late. It is an error, so that no caller settles
+    because it ignores the expiry.
 
-    Another delivery would not help: answer 2xx, store the signal, and have a person decide unless you acted upon it in time.
+    Another delivery would not help. Answer 2xx and store the signal. If you had not acted upon it
+    before it expired, a person must decide.
     """
 
     signal: VerifiedSignal
@@ -78,13 +81,15 @@ def verify_signal(
 ) -> VerifiedSignal:
     """Returns the verified settlement signal of a `signal.emitted` event, or of its data.
 
-    Verifies that one of `keys` signed it for this ledger, and that the members beside the envelope agree with it. Needs no server, and
-    `tallystick[verify]`. Raises SignalError, or its subclass SignalExpiredError, and UsageError for invalid arguments.
+    Verifies that one of `keys` signed the signal for this ledger, and that the members beside the
+    envelope agree with the envelope. Needs `tallystick[verify]`, but no server. Raises SignalError,
+    or its subclass SignalExpiredError, and UsageError for invalid arguments.
 
-    `keys`: from `key_document()`, stored before. Keys in the event are not trusted. `ledger`: `led_…`. Required, because a server signs for
-    all of its ledgers with one key.
+    `keys`: from `key_document()`, stored before. Keys in the event are not trusted. `ledger`:
+    `led_…`. Required, because a server signs for all of its ledgers with one key.
 
-    Not signed, and therefore not returned: the record's type, the entry's position (which needs a proof), and documents.
+    Not signed, and therefore not returned: the record's type, the entry's position (which needs a
+    proof), and documents.
     """
     if not isinstance(ledger, str) or not ledger:
         raise UsageError('give the id of your ledger as ledger, because a server signs for all of its ledgers')
@@ -117,7 +122,8 @@ class _Found:
 
 
 def _parts_of(event: object) -> tuple[Mapping[str, Any], object]:
-    """Returns the data of an event and its timestamp. None: only the data were given.
+    """Returns the data of an event and its timestamp. The timestamp is None if only the data were
+    given.
 
     The sender of the event controls everything in the data and the timestamp.
     """
@@ -167,7 +173,9 @@ def _verify_envelope(text: str, keys: list[Mapping[str, Any]], ledger: str) -> _
 
 
 def _find_key(keys: list[Mapping[str, Any]], kid: str) -> Mapping[str, Any]:
-    """Returns the key of this kid. Raises `key_compromised` for a compromised key, with which others can sign envelopes too."""
+    """Returns the key of this kid. Raises `key_compromised` for a compromised key, because others can
+    sign envelopes with it too.
+    """
     named = [key for key in keys if key.get('use') == 'envelope' and key.get('kid') == kid]
     if any(key.get('compromisedAt') is not None for key in named):
         raise SignalError('key_compromised', f'{kid} is compromised: only a proof can show that the entry was signed before that')
@@ -177,7 +185,9 @@ def _find_key(keys: list[Mapping[str, Any]], kid: str) -> Mapping[str, Any]:
 
 
 def _refuse_contradictions(data: Mapping[str, Any], found: _Found) -> None:
-    """Raises if a member beside the envelope differs from it: programs read these members."""
+    """Raises if a member beside the envelope differs from the envelope. The check is needed because
+    programs read these members.
+    """
     record, entry = data.get('record'), data.get('entry')
     told_record: Mapping[str, Any] = record if isinstance(record, Mapping) else {}
     told_entry: Mapping[str, Any] = entry if isinstance(entry, Mapping) else {}
@@ -200,7 +210,7 @@ def _refuse_other(name: str, told: object, signed: object) -> None:
     try:
         is_same = canonical(told) == canonical(signed)
     except (Refused, TypeError, ValueError, RecursionError):
-        # The value is missing, not JSON, or nested without end.
+        # The value is missing, is not JSON, or is nested too deeply.
         is_same = False
     if not is_same:
         raise SignalError('event_contradicts_envelope', f'{name} differs from the signed value')

@@ -1,4 +1,6 @@
-"""Verification of webhooks (Standard Webhooks): `v1` by a secret, `v1a` by a public key."""
+"""Verification of webhooks (Standard Webhooks): signatures `v1` with a secret, and `v1a` with a public
+key.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,8 @@ _TOLERANCE_SECONDS: Final = 300.0
 class VerifiedWebhook:
     """Event of a verified webhook.
 
-    Use `isinstance(webhook.event, DeliveredSignalEvent)` to tell events apart. A newer server may send others, as `DeliveredUnknownEvent`:
-    answer 2xx to them.
+    Use `isinstance(webhook.event, DeliveredSignalEvent)` to tell events apart. A newer server may
+    send other events; they are of the class `DeliveredUnknownEvent`. Answer 2xx to them.
     """
 
     id: str
@@ -49,15 +51,17 @@ def verify(
     tolerance: float = _TOLERANCE_SECONDS,
     now: datetime | None = None,
 ) -> VerifiedWebhook:
-    """Verifies that the ledger sent this webhook just now. Returns its event, or raises WebhookVerificationError.
+    """Verifies that the ledger sent this webhook just now. Returns its event, or raises
+    WebhookVerificationError.
 
     - `body`: text or bytes as received, before any parser.
-    - `secret`: `whsec_…`; its holder can sign too.
-    - `public_key`: `whpk_…`; only the ledger can sign for it. Needs `tallystick[verify]`.
+    - `secret`: `whsec_…`. Whoever has the secret can sign too.
+    - `public_key`: `whpk_…`. Only the ledger can sign for it. Needs `tallystick[verify]`.
     - `tolerance`: seconds by which `webhook-timestamp` may differ from `now`, in both directions.
 
-    With both keys, both must verify. Pass a list of them during a rotation. Raises UsageError for invalid arguments.
-    The event may have arrived before: act once for each `id`. Pass a settlement signal on to `verify_signal`.
+    If a secret and a public key are given, both must verify. During a rotation, pass lists of
+    secrets or public keys. Raises UsageError for invalid arguments. The same event may arrive
+    again: act once for each `id`. Pass a settlement signal on to `verify_signal`.
     """
     data = _bytes_of(body)
     keys = parse_keys(secret, public_key)

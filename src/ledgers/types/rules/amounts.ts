@@ -3,14 +3,13 @@ import { type Decimal, decimalOf, parseDecimal } from '../schema/exact-decimal.t
 import { isJsonObject } from '../schema/schema-keywords.ts'
 
 /**
- * A number, a decimal as a string, or an amount of money. Rules compare such values by size. Only money has a
- * `currency`.
+ * A number, a decimal as a string, or an amount of money. Rules compare amounts by size. `currency`: null if the amount
+ * is not money.
  */
 export type Amount = { readonly decimal: Decimal; readonly currency: string | null }
 
 const CURRENCY = /^[A-Z]{3}$/
 
-/** Parses an amount. Returns null if the value is not an amount. */
 export function parseAmount(value: JsonValue): Amount | null {
   const decimal = parseNumber(value)
   if (decimal) return { decimal, currency: null }
@@ -24,7 +23,7 @@ function parseNumber(value: JsonValue): Decimal | null {
 
 /**
  * Parses `{amount, currency}`. Returns null if there are other members, because they may change the meaning of the
- * amount (a unit, a tax).
+ * amount, for example a unit or a tax.
  */
 export function parseMoney(value: JsonObject): Amount | null {
   if (!Object.hasOwn(value, 'amount') || !Object.hasOwn(value, 'currency')) return null

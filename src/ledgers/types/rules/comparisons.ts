@@ -11,8 +11,8 @@ import type { ComparedValue } from './document-values.ts'
 import type { Operator, Tolerance } from './rule.ts'
 
 /**
- * Reasons why a rule fails. If several apply, the first one is used. They are signed, so each has at most 20
- * characters: 256 of them must fit into an envelope.
+ * Reasons why a rule fails. If several reasons apply, the first one is used. They are signed: 256 of them must fit into
+ * an envelope, so each has at most 20 characters.
  */
 export const RULE_CODES = [
   'expected_erased',
@@ -33,14 +33,17 @@ export const RULE_CODES = [
 
 export type RuleCode = (typeof RULE_CODES)[number]
 
-/** Returns the reason of a failure; null if the rule passes. `tolerance`: only for `within`, otherwise null. */
+/**
+ * Compares two values. Returns the reason why the rule fails, or null if the rule passes. `tolerance`: null for every
+ * operator other than `within`.
+ */
 type Comparison = (
   expected: ComparedValue,
   actual: ComparedValue,
   tolerance: Tolerance | null,
 ) => RuleCode | null
 
-/** The comparison of each operator. It is called only if both values exist. */
+/** Maps an operator to its comparison. A comparison is called only if both values exist. */
 export const COMPARISONS: Readonly<Record<Operator, Comparison>> = {
   equals: compareEqual,
   atMost: ofAmounts((expected, actual) => compareDecimals(actual, expected) <= 0, 'above_maximum'),
@@ -61,8 +64,8 @@ function compareEqual(expected: ComparedValue, actual: ComparedValue): RuleCode 
 }
 
 /**
- * Returns a comparison of amounts. Money is compared only with money of the same currency, and other amounts only
- * with each other.
+ * Returns a comparison of amounts. Money is compared only with money of the same currency. Other amounts are compared
+ * only with amounts that are not money.
  */
 function ofAmounts(
   holds: (expected: Decimal, actual: Decimal, tolerance: Tolerance | null) => boolean,
@@ -76,7 +79,6 @@ function ofAmounts(
   }
 }
 
-/** Returns whether the difference between `actual` and `expected` is at most the tolerance. */
 function isWithin(expected: Decimal, actual: Decimal, tolerance: Tolerance | null): boolean {
   const { measure, limit } = tolerance!
   const decimal = parseDecimal(limit)!
@@ -85,8 +87,8 @@ function isWithin(expected: Decimal, actual: Decimal, tolerance: Tolerance | nul
 }
 
 /**
- * Returns a comparison of times. Every time has the same spelling and length, so the order of the texts is the order
- * of the times.
+ * Returns a comparison of times. All times have the same form and length, so the order of the texts is the order of the
+ * times.
  */
 function ofTimes(holds: (expected: string, actual: string) => boolean, code: RuleCode): Comparison {
   return ({ value: expected }, { value: actual }) => {

@@ -5,8 +5,8 @@ import { isJsonObject } from '../schema/schema-keywords.ts'
 import { type Amount, parseAmount, parseMoney } from './amounts.ts'
 
 /**
- * A document whose values rules compare. Each value is rendered and parsed only once, even if many rules use this
- * value or a surrounding value.
+ * A document whose values rules compare. Each value is rendered and parsed only once, even if many rules use this value
+ * or a value that contains it.
  */
 export class DocumentValues {
   readonly #document: JsonValue
@@ -18,7 +18,6 @@ export class DocumentValues {
     this.#texts = texts
   }
 
-  /** Returns the value at a JSON Pointer; null if there is no value. */
   find(pointer: string): ComparedValue | null {
     let compared = this.#found.get(pointer)
     if (compared === undefined) {
@@ -30,7 +29,10 @@ export class DocumentValues {
   }
 }
 
-/** A value that rules compare. Each of its interpretations is computed once, when it is first needed. */
+/**
+ * A value that rules compare. Each form of the value, such as the canonical text or the amount, is computed once, when
+ * it is first needed.
+ */
 export class ComparedValue {
   readonly value: JsonValue
   /** Length of the canonical text in UTF-8, in bytes. */
@@ -57,7 +59,7 @@ export class ComparedValue {
     return this.#key
   }
 
-  /** Keys of an array's elements; null if the value is not an array. */
+  /** Keys of the elements of an array. null if the value is not an array. */
   get choices(): ReadonlySet<string> | null {
     if (!Array.isArray(this.value)) return null
     this.#choices ??= new Set((this.value as JsonValue[]).map((choice) => keyOf(choice, this.#texts)))
@@ -66,8 +68,8 @@ export class ComparedValue {
 }
 
 /**
- * Returns a text that is the same for equal values: for money the currency and the decimal, for other values the
- * canonical text. These cannot be confused, because a canonical text never begins with a capital letter.
+ * Returns a text that is the same for all equal values. For money the text is currency and decimal, for other values
+ * the canonical text. The two are never equal, because a canonical text never begins with a capital letter.
  */
 function keyOf(value: JsonValue, texts: CanonicalTexts): string {
   const money = isJsonObject(value) ? parseMoney(value) : null
@@ -76,9 +78,9 @@ function keyOf(value: JsonValue, texts: CanonicalTexts): string {
 }
 
 /**
- * Caches canonical texts, so that each array or object is rendered only once. A hostile type can compare a whole
- * document by one rule, and nearly all of it by 30 other rules. For two documents of 64 KiB this takes 13 ms with the
- * cache, and 290 ms if each value is rendered again.
+ * Caches canonical texts, so that each array or object is rendered only once. In a hostile type, one rule may compare a
+ * whole document and 30 other rules nearly the whole document. For two documents of 64 KiB this takes 13 ms with the
+ * cache, and 290 ms without it.
  */
 export class CanonicalTexts {
   readonly #known = new Map<JsonValue, string>()
@@ -102,5 +104,5 @@ export class CanonicalTexts {
   }
 }
 
-/** Minimum length of a cached text, because shorter texts are rendered as fast as they are looked up. */
+/** Minimum number of characters of a cached text. Rendering a shorter text again takes no longer than looking it up. */
 const KNOWN_CHARS_MIN = 64

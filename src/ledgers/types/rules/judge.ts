@@ -12,26 +12,27 @@ type Outcome = 'pass' | 'fail'
 type RuleOutcome = { readonly id: string; readonly outcome: Outcome; readonly code?: RuleCode }
 
 export type Judgement = {
-  /** `pass` if every rule passes, or if there are no rules. */
+  /** `pass` if every rule passes. Also `pass` if there are no rules. */
   readonly outcome: Outcome
-  /** Outcomes of the rules, in the order of the type. Each failure has a reason. */
+  /** Outcomes of the rules, in the order of the rules in the type. Each failure has a reason. */
   readonly rules: readonly RuleOutcome[]
-  /** Values that the rules compared, for the document beside the entry. */
+  /** The values that the rules compared. They become the document of the verification's entry. */
   readonly values: JsonValue
 }
 
-/** Input of a judgement. `payload` and `evidence` are null if they were erased. */
+/** Documents and tolerances to judge by. `payload` or `evidence` is null if the document was erased. */
 type Documents = {
   readonly payload: JsonValue | null
   readonly evidence: JsonValue | null
-  /** null: the record sets no tolerances, so those of the type apply. */
+  /** Tolerances that the record sets. null if the record sets none, so that the tolerances of the type apply. */
   readonly tolerances: Tolerances | null
 }
 
 /**
- * Judges a completion by a type's rules. No document can make it throw, and nothing from a document is executed.
+ * Judges a completion by the rules of a type. No document can make this function throw, and nothing from a document is
+ * executed.
  *
- * The type and the documents may be hostile. With 256 rules that each compare two whole documents of 64 KiB, it takes
+ * The type and the documents may be hostile. With 256 rules that each compare two whole documents of 64 KiB, this takes
  * at most 13 ms of CPU (test/ledgers/types/judge-hostile.test.ts). Four usual rules take 15 µs.
  */
 export function judge(rules: readonly Rule[], { payload, evidence, tolerances }: Documents): Judgement {

@@ -5,7 +5,7 @@ import { RULE_VALUE_BYTES_MAX } from '../limits.ts'
 import { ComparedValue } from './document-values.ts'
 import type { Tolerance } from './rule.ts'
 
-/** The value at a rule's path. `erased`, `missing`: why there is none. */
+/** The value at the path of a rule. If there is no value, `erased` or `missing` says why. */
 export type Found = ComparedValue | 'erased' | 'missing'
 
 type Compared = {
@@ -17,13 +17,16 @@ type Compared = {
 
 const SIDES = ['expected', 'actual'] as const
 
-/** Two levels less than the limit, because an array and an object surround each value. */
+/**
+ * Maximum depth of a value. It is two levels less than the limit of a document, because the value is inside an object
+ * inside an array.
+ */
 const VALUE_DEPTH_MAX = JSON_DEPTH_MAX - 2
 
 /**
- * Returns the document of compared values. It has one element for each rule, in order, without absent values. The
- * document must meet the usual limits of size and depth. So a value that is too long or too deep is replaced by its
- * size. If the document is still too large, the longest remaining values are replaced too.
+ * Returns the document of compared values. It is an array with one element for each rule, in order. Values that are
+ * absent are left out. The document must meet the usual limits of size and depth. So a value that is too long or too
+ * deep is replaced by its size. If the document is still too large, the longest remaining values are replaced too.
  */
 export function valuesOf(compared: readonly Compared[]): JsonValue {
   const members = compared.map((rule) => ({ rule, value: withoutValues(rule) }))
@@ -42,8 +45,8 @@ export function valuesOf(compared: readonly Compared[]): JsonValue {
 }
 
 /**
- * Returns a rule's element without its values. 256 of these take less than 53 KiB: each has an id of 63 characters,
- * two sizes, and a tolerance of 61 digits.
+ * Returns the element of a rule without its values. 256 such elements take less than 53 KiB, even if each has an id of
+ * 63 characters, two sizes, and a tolerance of 61 digits.
  */
 function withoutValues({ id, expected, actual, tolerance }: Compared): JsonObject {
   return {

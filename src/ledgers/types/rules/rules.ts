@@ -9,14 +9,14 @@ import { MEASURES, type Operator, type Rule, type Tolerance } from './rule.ts'
 import { isTolerance } from './tolerances.ts'
 
 /*
- * Parser of a type's rules; judge.ts evaluates them. A rule compares one value of the evidence, `actual`, with one
- * value of the payload, `expected`, or with a constant, `value`.
+ * Parses the rules of a type. judge.ts evaluates them. A rule compares one value of the evidence (`actual`) with one
+ * value of the payload (`expected`) or with a constant (`value`).
  */
 
 const AMOUNT = 'a number, a decimal as a string, or {"amount","currency"}'
 const TIME = 'a time, RFC 3339 in UTC with milliseconds'
 
-/** Constants that each operator accepts. */
+/** Maps an operator to the constants that it accepts. */
 const CONSTANTS: Readonly<Record<Operator, { is: (value: JsonValue) => boolean; what: string }>> = {
   equals: { is: () => true, what: 'a value' },
   atMost: { is: isAmount, what: AMOUNT },
@@ -89,8 +89,8 @@ class RuleReader {
   }
 
   /**
-   * Reads a member whose value is an object such as `{"percent":"5"}`: one member, whose value is a decimal ≥ 0 as a
-   * string.
+   * Reads a member whose value is an object such as `{"percent":"5"}`. The object has one member, whose value is a
+   * decimal of at least 0 as a string.
    */
   #measured<N extends string>(name: string, measures: readonly N[]): { measure: N; limit: string } {
     const value = this.#rule[name]
@@ -111,7 +111,7 @@ class RuleReader {
     return Object.hasOwn(this.#rule, name)
   }
 
-  /** Makes an error that names the rule by its id, so that the author of two hundred rules need not count them. */
+  /** Makes an error that names the rule by its id. The author of two hundred rules then need not count them. */
   #error(path: readonly string[], detail: string): SchemaError {
     const id = this.#has('id') ? this.#rule['id']! : null
     return new SchemaError([...this.#path, ...path], isRuleId(id) ? `rule ${id}: ${detail}` : detail)

@@ -9,8 +9,8 @@ import { isJsonObject } from '../schema/schema-keywords.ts'
 import type { Rule, Tolerance } from './rule.ts'
 
 /**
- * Tolerances that a record sets instead of the tolerances of its type. `value`: as given. `canonical`: the stored
- * text.
+ * Tolerances that a record sets in place of the tolerances of its type. `value`: the JSON value as it was given.
+ * `canonical`: the text that is stored.
  */
 export type Tolerances = {
   readonly value: JsonObject
@@ -23,9 +23,9 @@ export function isTolerance(value: JsonValue): value is string {
 }
 
 /**
- * Parses `tolerances`: `{"<rule id>":{"percent":"5"}}`. A record may set tolerances only for rules that the type
- * marks, up to the type's maximum. They may also be stricter than the type's. Throws `invalid_request` with a `path`
- * below /tolerances.
+ * Parses `tolerances`, for example `{"<rule id>":{"percent":"5"}}`. A record may set tolerances only for rules with a
+ * maximum in the type, and only up to this maximum. They may be stricter than the tolerances of the type. Throws
+ * `invalid_request` with a `path` below /tolerances.
  */
 export function parseTolerances(rules: readonly Rule[], tolerances: JsonValue): Tolerances {
   if (!isJsonObject(tolerances)) throw refused([], 'must be an object whose names are ids of rules')
@@ -41,7 +41,7 @@ export function parseTolerances(rules: readonly Rule[], tolerances: JsonValue): 
   return { value: tolerances, canonical, byRule }
 }
 
-/** Returns the canonical text of tolerances. Throws `invalid_request` if it is too large. */
+/** Returns the canonical text of tolerances. Throws `invalid_request` if the text is too large. */
 export function canonicalTolerances(tolerances: object): string {
   const canonical = canonicalize(tolerances as JsonObject)
   const bytes = Buffer.byteLength(canonical)

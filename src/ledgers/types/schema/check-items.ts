@@ -20,8 +20,8 @@ function count(keyword: string, holds: (n: number, limit: number) => boolean, mu
 }
 
 /**
- * Compiles uniqueItems. Items are compared by their canonical texts in one pass. Comparing all pairs would take 5 ×
- * 10^8 comparisons for a full document.
+ * Compiles uniqueItems. The items are compared by their canonical texts in one pass. Comparing all pairs would take 5 ×
+ * 10^8 comparisons for the largest document.
  */
 function compileUniqueItems(schema: JsonObject): Check {
   if (schema['uniqueItems'] === false) return () => null

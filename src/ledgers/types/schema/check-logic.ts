@@ -29,7 +29,7 @@ function compileAllOf(schema: JsonObject, compiling: Compiling): Check {
   }
 }
 
-/** Runs a check. The members and items that the check has seen are added to `seen` only if the value is valid. */
+/** Runs a check. The members and items that the check has evaluated are added to `seen` only if the value is valid. */
 function attempt(check: Check, value: JsonValue, meter: Meter, seen: EvaluatedMembers | null): Fault | null {
   if (seen === null) return check(value, meter, null)
   const own = new EvaluatedMembers()
@@ -45,7 +45,8 @@ function compileAnyOf(schema: JsonObject, compiling: Compiling): Check {
     for (const check of checks) {
       if (attempt(check, value, meter, seen)) continue
       holds = true
-      // If `seen` is needed, all valid alternatives must add to it. Otherwise one valid alternative is enough.
+      // If `seen` is null, one valid alternative is enough. Otherwise all valid alternatives must be found, because
+      // each of them adds to `seen`.
       if (seen === null) break
     }
     return holds ? null : fault('anyOf', `must match at least one of ${checks.length} alternatives`)

@@ -14,8 +14,8 @@ import type { Pattern } from './pattern.ts'
 import { isJsonObject } from './schema-keywords.ts'
 
 /*
- * Keywords for members of objects. Only own members count. So an object has a member `__proto__` or `constructor`
- * only if its JSON text has it.
+ * Keywords for members of objects. Only an object's own properties count as members. So an object has a member
+ * `__proto__` or `constructor` only if its JSON text contains the member.
  */
 
 type Compile = (schema: JsonObject, compiling: Compiling) => Check

@@ -44,8 +44,8 @@ function compileType(schema: JsonObject): Check {
 }
 
 /**
- * Compiles enum and const. Equal values have equal canonical texts, so one look-up in a set replaces the comparison
- * with each allowed value.
+ * Compiles enum and const. Equal values have equal canonical texts. So one look-up in a set replaces a comparison with
+ * each allowed value.
  */
 function compileEnum(keyword: string, values: readonly JsonValue[]): Check {
   const known = new Set(values.map(equalityText))
@@ -59,8 +59,8 @@ function compileEnum(keyword: string, values: readonly JsonValue[]): Check {
 }
 
 /**
- * Returns the canonical text, and then spends steps for it. Because the steps are spent afterwards, a validation may
- * exceed its limit by the work for one document.
+ * Returns the canonical text, and spends the steps for it afterwards. So a validation may exceed its limit by the steps
+ * for one document.
  */
 export function spendCanonical(value: JsonValue, meter: Meter): string {
   const text = equalityText(value)
@@ -68,7 +68,7 @@ export function spendCanonical(value: JsonValue, meter: Meter): string {
   return text
 }
 
-/** Steps for exact arithmetic, because its BigInts have up to 650 digits. */
+/** Number of steps that one exact calculation costs. Its BigInts have up to 650 digits. */
 const DECIMAL_STEPS = 200
 
 function compileMultipleOf(schema: JsonObject): Check {
@@ -133,7 +133,9 @@ function compileFormat(schema: JsonObject): Check {
   }
 }
 
-/** Spends steps for checking a format. Some formats read a text several times. */
+/**
+ * Spends steps for checking a format. The number of steps is high enough for formats that read a text several times.
+ */
 function spendFormat(meter: Meter, text: string): void {
   spendText(meter, 4 * text.length)
 }

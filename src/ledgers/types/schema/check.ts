@@ -2,27 +2,29 @@ import type { JsonValue } from './json.ts'
 import type { Meter } from './meter.ts'
 import type { Pattern } from './pattern.ts'
 
-/** A fault of a value: the keyword that refuses the value, and the path of the value. */
 export type Fault = {
   readonly keyword: string
-  /** States what the schema requires. It contains nothing from the value. */
+  /** Says what the schema requires. Contains nothing from the value. */
   readonly message: string
-  /** Path from the faulty value outwards. Each surrounding check appends the name of the member that it checked. */
+  /**
+   * Path of the faulty value, from the inside to the outside. Each surrounding check appends the name of the member
+   * that it was checking.
+   */
   readonly path: string[]
 }
 
 /**
- * Checks a value by one keyword or one schema. Returns null if the value is valid. `seen`: collects the members and
- * items that were checked; null: no surrounding unevaluated… keyword needs them. After a fault, the content of `seen`
- * MUST NOT be used.
+ * Checks a value by one keyword or one schema. Returns null if the value is valid. `seen` collects the members and
+ * items that were evaluated. It is null if no surrounding unevaluated… keyword needs them. After a fault, the content
+ * of `seen` MUST NOT be used.
  */
 export type Check = (value: JsonValue, meter: Meter, seen: EvaluatedMembers | null) => Fault | null
 
-/** Members of an object, or items of an array, that some subschema has checked. */
+/** The members of an object, or the items of an array, that a subschema has evaluated. */
 export class EvaluatedMembers {
   readonly members = new Set<string>()
   readonly items = new Set<number>()
-  /** All items of an array before this index were checked. */
+  /** All items of the array before this index are evaluated. */
   itemsBefore = 0
 
   addAll(other: EvaluatedMembers, meter: Meter): void {
@@ -33,12 +35,12 @@ export class EvaluatedMembers {
   }
 }
 
-/** Cost of adding a member or an item to a set. */
+/** Cost in steps of adding a member or an item to a set. */
 export const STEPS_PER_NOTE = 12
 
-/** What a keyword can use from the surrounding schema when it is compiled. */
+/** What the compiler of a keyword can use from the surrounding schema. */
 export type Compiling = {
-  /** Returns the check of the subschema at this path below the schema. */
+  /** Returns the check of a subschema. `path`: path from this schema to the subschema. */
   subschema(...path: string[]): Check
   reference(reference: string): Check
   pattern(pattern: string): Pattern
@@ -53,7 +55,7 @@ export function inside(found: Fault, segment: string): Fault {
   return found
 }
 
-/** Characters per step, for work that reads or hashes each character once. */
+/** Number of characters that cost one step, for work that reads or hashes each character once. */
 const CHARS_PER_STEP = 4
 
 export function spendText(meter: Meter, chars: number): void {

@@ -1,24 +1,28 @@
 /**
- * The value digits × 10^exponent. A decimal that was made from a text or a number has no trailing zeros in `digits`,
- * so equal decimals have equal members.
+ * The value digits × 10^exponent. A decimal made from a text or a number has no trailing zeros in `digits`, so equal
+ * decimals have equal members.
  *
- * Texts have up to 60 digits. Numbers have up to 17 digits and an exponent of -340 to 308. So the largest decimal, a
- * difference of two numbers brought to one exponent, has about 650 digits, and every operation takes at most 2 µs.
+ * Texts have up to 60 digits. Numbers have up to 17 digits and an exponent of -340 to 308. So the largest decimal has
+ * about 650 digits: the difference of two numbers that were converted to one exponent. Every operation takes at most 2
+ * µs.
  */
 export type Decimal = { readonly digits: bigint; readonly exponent: number }
 
 const DECIMAL = /^(-?(?:0|[1-9]\d{0,29}))(?:\.(\d{1,30}))?$/
 const ZERO: Decimal = { digits: 0n, exponent: 0 }
 
-/** Parses up to 30 digits before and after the point, without an exponent. Returns null for other texts. */
+/**
+ * Parses a decimal with up to 30 digits before and 30 digits after the point, without an exponent. Returns null for
+ * other texts.
+ */
 export function parseDecimal(text: string): Decimal | null {
   const match = DECIMAL.exec(text)
   return match && fromDigits(match[1]!, match[2] ?? '', 0)
 }
 
 /**
- * Returns a finite number as the shortest decimal from which the number can be read again. It has the same digits as
- * the number's canonical text.
+ * Converts a finite number to the shortest decimal that reads back as the same number. The decimal has the same digits
+ * as the number's canonical text.
  */
 export function decimalOf(value: number): Decimal {
   const [mantissa, power] = value.toExponential().split('e') as [string, string]
@@ -45,7 +49,6 @@ export function subtractDecimals(a: Decimal, b: Decimal): Decimal {
   return { digits: scaled(a, exponent) - scaled(b, exponent), exponent }
 }
 
-/** Returns `percent` percent of `a`. */
 export function percentOf(percent: Decimal, a: Decimal): Decimal {
   return { digits: percent.digits * a.digits, exponent: percent.exponent + a.exponent - 2 }
 }
@@ -55,8 +58,8 @@ export function absolute({ digits, exponent }: Decimal): Decimal {
 }
 
 /**
- * Returns whether `value` is a whole multiple of `divisor`, computed as decimals. For example, 0.3 is a multiple of
- * 0.1, although a division of doubles says that it is not.
+ * Returns true if `value` is a whole multiple of `divisor`, computed with decimals. For example, 0.3 is a multiple of
+ * 0.1, although a division of doubles has a remainder.
  */
 export function isMultiple(value: number, divisor: number): boolean {
   const a = decimalOf(value)

@@ -2,7 +2,7 @@ import { isIPv4, isIPv6 } from 'node:net'
 import { isPointer } from './json-pointer.ts'
 
 /**
- * Formats that are checked, by the RFCs that JSON Schema names (2020-12 validation, §7.3). The time of each check is
+ * Maps a format to its check, by the RFCs that JSON Schema names (2020-12 validation, §7.3). The time of each check is
  * proportional to the length of the text, because no pattern here can match the same part of a text in two ways.
  */
 export const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
@@ -13,7 +13,7 @@ export const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   email: isEmail,
   hostname: isHostname,
   ipv4: isIPv4,
-  // An address of RFC 4291 has no zone (`%`).
+  // An IPv6 address of RFC 4291 has no zone (`%`).
   ipv6: (text) => isIPv6(text) && !text.includes('%'),
   uri: isUri,
   uuid: (text) => /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text),
@@ -23,7 +23,7 @@ export const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/
 const MONTH_DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
-/** RFC 3339 full-date */
+/** Checks a full-date of RFC 3339. */
 function isDate(text: string): boolean {
   const [year, month, day] = (DATE.exec(text) ?? []).slice(1).map(Number) as [number?, number?, number?]
   if (year === undefined || month! < 1 || month! > 12 || day! < 1) return false
@@ -34,7 +34,7 @@ function isDate(text: string): boolean {
 const TIME = /^(\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(?:z|([+-])(\d{2}):(\d{2}))$/i
 const DAY_MINUTES = 24 * 60
 
-/** RFC 3339 full-time. A second 60 is valid only if it is the end of a day in UTC. */
+/** Checks a full-time of RFC 3339. The second 60 is valid only at the end of a day in UTC. */
 function isTime(text: string): boolean {
   const match = TIME.exec(text)
   if (!match) return false
@@ -53,7 +53,7 @@ function isDateTime(text: string): boolean {
 const DURATION =
   /^P(?!$)(?:\d+W|(?:\d+Y(?:\d+M(?:\d+D)?)?|\d+M(?:\d+D)?|\d+D)?(?:T(?:\d+H(?:\d+M(?:\d+S)?)?|\d+M(?:\d+S)?|\d+S))?)$/
 
-/** RFC 3339, appendix A */
+/** Checks a duration of RFC 3339, appendix A. */
 function isDuration(text: string): boolean {
   return DURATION.test(text)
 }
@@ -61,7 +61,7 @@ function isDuration(text: string): boolean {
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i
 const HOSTNAME_CHARS_MAX = 253
 
-/** RFC 1123 §2.1 */
+/** Checks a host name of RFC 1123 §2.1. */
 function isHostname(text: string): boolean {
   return text.length <= HOSTNAME_CHARS_MAX && text.split('.').every((label) => LABEL.test(label))
 }
@@ -70,7 +70,7 @@ const ATOM = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+$/i
 const QUOTED = /^"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\[\x20-\x7e])*"$/
 const LOCAL_CHARS_MAX = 64
 
-/** RFC 5321 §4.1.2 Mailbox */
+/** Checks a Mailbox of RFC 5321 §4.1.2. */
 function isEmail(text: string): boolean {
   const at = text.lastIndexOf('@')
   const local = text.slice(0, at)
@@ -90,7 +90,7 @@ const URI = /^[a-z][a-z0-9+.-]*:(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*)
 const AUTHORITY = /^(?:([^@[\]]*)@)?(\[[^[\]@]*\]|[^@:[\]]*)(?::\d*)?$/
 const URI_TEXT = /^(?:[a-z0-9._~!$&'()*+,;=:@/?-]|%[0-9a-f]{2})*$/i
 
-/** RFC 3986, with a scheme */
+/** Checks a URI of RFC 3986, which must have a scheme. */
 function isUri(text: string): boolean {
   const parts = URI.exec(text)
   if (!parts) return false

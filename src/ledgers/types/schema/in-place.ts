@@ -4,7 +4,7 @@ import type { SchemaError } from './schema-error.ts'
 /**
  * Refuses schemas that could check the same value forever, or through so many nested subschemas that the stack
  * overflows. A schema may contain a loop if each round of the loop goes deeper into the value, because the depth of
- * values is limited. `inPlace`: for each subschema, the subschemas that check the same value. Throws SchemaError.
+ * values is limited. `inPlace`: maps a subschema to the subschemas that check the same value. Throws SchemaError.
  */
 export function refuseLoops(
   inPlace: ReadonlyMap<string, readonly string[]>,
@@ -14,7 +14,7 @@ export function refuseLoops(
   const height = (pointer: string, depth: number): number => {
     const known = heights.get(pointer)
     if (known !== undefined) return known
-    // If there is a loop, the depth exceeds every limit.
+    // A loop makes the depth exceed every limit.
     if (depth > SCHEMA_IN_PLACE_DEPTH_MAX) throw tooDeep(pointer)
     let highest = 0
     for (const inner of inPlace.get(pointer)!) highest = Math.max(highest, 1 + height(inner, depth + 1))

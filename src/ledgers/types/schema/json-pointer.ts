@@ -11,12 +11,14 @@ export function isPointer(text: string): boolean {
   return POINTER.test(text)
 }
 
-/** Returns the value at a pointer; undefined if there is no value. Only own members count. */
+/**
+ * Returns the value at a pointer, or undefined if there is no value. Only an object's own properties count as members.
+ */
 export function resolvePointer(document: JsonValue, pointer: string): JsonValue | undefined {
   let value: JsonValue | undefined = document
   for (const segment of pointer.split('/').slice(1)) {
     if (value === null || typeof value !== 'object') return undefined
-    // RFC 6901 §4: ~1 is replaced first. In the other order, ~01 would become a slash.
+    // RFC 6901 §4 requires that ~1 is replaced first. In the other order, ~01 would become a slash.
     const name = segment.replaceAll('~1', '/').replaceAll('~0', '~')
     value = Array.isArray(value) ? elementOf(value, name) : memberOf(value as JsonObject, name)
   }

@@ -3,9 +3,9 @@ export type JsonValue = null | boolean | number | string | readonly JsonValue[] 
 export type JsonObject = { readonly [name: string]: JsonValue }
 
 /**
- * Returns a text that is the same for equal values, whatever the order of their members (JSON Schema Core, section
- * 4.2.2). The code uses loops and concatenation, because `map` and `join` took four times as long, and a hostile
- * schema can make it render the same value at every depth.
+ * Returns a text that is the same for equal values, even if their members are in a different order (JSON Schema Core,
+ * section 4.2.2). A hostile schema can cause the same value to be rendered at every depth. So this function uses loops
+ * and concatenation, because `map` and `join` took four times as long.
  */
 export function equalityText(value: JsonValue): string {
   if (typeof value === 'string') return JSON.stringify(value)

@@ -2,9 +2,9 @@
 export class TooCostly extends Error {}
 
 /**
- * Counts the steps of one validation. A step is about 10 ns of work (5 to 18 ns were measured). A loop over a value
- * or a schema MUST spend a proportional number of steps, before or while it runs, because an attacker may have
- * written value and schema.
+ * Counts the steps of one validation. A step is about 10 ns of work (5 to 18 ns were measured). A loop over a value or
+ * a schema MUST spend a proportional number of steps, before or while it runs, because an attacker may have written the
+ * value and the schema.
  */
 export class Meter {
   #left: number
@@ -13,7 +13,7 @@ export class Meter {
     this.#left = steps
   }
 
-  /** Spends steps. Throws TooCostly when they are used up. */
+  /** Spends steps. Throws TooCostly if too few steps are left. */
   spend(steps: number): void {
     this.#left -= steps
     if (this.#left < 0) throw new TooCostly()

@@ -1,14 +1,14 @@
 import { type Assertion, PatternError, type PatternNode } from './pattern-syntax.ts'
 
-/** Returns whether an atom matches a code point. */
+/** Returns true if an atom matches a code point. */
 type AtomTest = (codePoint: number) => boolean
 
 /**
  * A pattern as an automaton. Instruction i is `ops[i]`:
  *
- * - ATOM consumes a code point that the atom `left[i]` matches, and continues at i + 1.
+ * - ATOM consumes one code point that the atom `left[i]` matches, and continues at i + 1.
  * - SPLIT continues at both `left[i]` and `right[i]`.
- * - An assertion continues at i + 1 if it is true at this position. Otherwise this path ends.
+ * - An assertion continues at i + 1 if it is true at the current position of the text. Otherwise this path ends.
  * - MATCH is the end: the text matches.
  */
 export type PatternProgram = {
@@ -34,8 +34,8 @@ const OP_OF_ASSERTION: Readonly<Record<Assertion, number>> = {
 }
 
 /**
- * Compiles a pattern. Throws PatternError if it has more than `instructionsMax` instructions, with its repetitions
- * written out.
+ * Compiles a pattern. Repetitions are written out. Throws PatternError if the pattern then has more than
+ * `instructionsMax` instructions.
  */
 export function compileProgram(root: PatternNode, instructionsMax: number): PatternProgram {
   const writer = new ProgramWriter(instructionsMax)
@@ -112,8 +112,8 @@ class ProgramWriter {
   }
 
   /**
-   * Writes a loop with a second SPLIT at its end instead of a jump to its beginning. This saves one step for each
-   * character of a long text.
+   * Writes a loop. Instead of a jump to its beginning, the loop has a second SPLIT at its end. This saves one step for
+   * each character of a long text.
    */
   #writeLoop(node: PatternNode): void {
     const enter = this.#emit(SPLIT)
@@ -157,8 +157,8 @@ class ProgramWriter {
 const ASCII_END = 128
 
 /**
- * Returns a test by V8's regular expressions, because V8 knows which code points a class contains. The test sees a
- * single code point, so there is no backtracking.
+ * Returns a test that uses a regular expression of V8, because V8 knows which code points a class contains. The test
+ * gets only one code point, so there is no backtracking.
  */
 function classTest(text: string): AtomTest {
   const pattern = new RegExp(`^(?:${text})$`, 'u')

@@ -1,13 +1,13 @@
 /*
- * Parses regular expressions of JSON Schema: ECMA-262 with the flag `u`. V8 checks the syntax first, so this parser
- * may rely on valid syntax. The parser refuses constructs that cannot become an automaton (look-around, back
- * references, modifiers).
+ * Parses the regular expressions of JSON Schema: ECMA-262 with the flag `u`. V8 checks the syntax first, so this parser
+ * may rely on valid syntax. It refuses constructs that cannot become an automaton: look-around, back references and
+ * modifiers.
  */
 
 export type PatternNode =
   /**
-   * `text`: an atom of the pattern, which matches one code point. `literal`: this code point, if the atom matches
-   * only one; otherwise null.
+   * `text`: a part of the pattern that matches one code point. `literal`: the code point if only one code point
+   * matches, otherwise null.
    */
   | { readonly kind: 'atom'; readonly text: string; readonly literal: number | null }
   | { readonly kind: 'assertion'; readonly at: Assertion }
@@ -94,7 +94,7 @@ class PatternParser {
   #readGroup(): PatternNode {
     if (!this.#match(GROUP)) throw new PatternError('must not use lookahead, lookbehind or flags')
     const node = this.readChoice()
-    this.#at++ // skips the closing bracket, which V8 has checked
+    this.#at++ // This skips the closing bracket, which V8 has checked.
     return node
   }
 

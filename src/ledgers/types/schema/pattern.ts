@@ -13,14 +13,13 @@ import {
 import { PatternError, parsePattern } from './pattern-syntax.ts'
 
 /**
- * A regular expression whose time is proportional to the lengths of text and pattern, for every text and pattern. All
- * paths through the automaton are followed at once (Thompson 1968). V8 tries one path after another, and may need 2^n
- * paths.
+ * A regular expression. The time of a match is at most proportional to the length of the text times the length of the
+ * pattern, because all paths through the automaton are followed at once (Thompson 1968). V8 tries one path after
+ * another, and may need 2^n paths.
  *
- * Rejected alternative: re2js 2.10.0, a port of RE2. For a pattern of 48 instructions, `^[ab]*a[ab]{40}[^ab][^ab]`,
- * and a text of 60,000 characters, it took 90 to 200 ms and left 9 MB in its cache of states. A caller can neither
- * measure nor limit this time and memory. This class refuses the same text after a known number of steps and stores
- * nothing.
+ * Rejected alternative: re2js 2.10.0, a port of RE2. For a pattern of 48 instructions, `^[ab]*a[ab]{40}[^ab][^ab]`, and
+ * a text of 60,000 characters, it took 90 to 200 ms and left 9 MB in its cache of states. A caller can neither measure
+ * nor limit this time and memory. This class refuses the same text after a known number of steps and stores nothing.
  */
 export class Pattern {
   readonly #program: PatternProgram
@@ -39,7 +38,7 @@ export class Pattern {
     return this.#program.ops.length
   }
 
-  /** Returns whether the pattern matches anywhere in `text`. Spends steps for each visited instruction. */
+  /** Returns true if the pattern matches anywhere in `text`. Spends steps for each instruction that it visits. */
   test(text: string, meter: Meter): boolean {
     const threads = new Threads(this.#program, text)
     for (let at = 0; ; ) {
@@ -52,10 +51,12 @@ export class Pattern {
   }
 }
 
-/** Steps for starting a search. An eighth of a step for each instruction is added. */
+/**
+ * Number of steps that starting a search costs. In addition, each instruction of the pattern costs an eighth of a step.
+ */
 const STEPS_PER_SEARCH = 60
 
-/** Instructions that wait for the next code point. Each instruction is listed at most once. */
+/** The instructions that wait for the next code point. Each instruction is listed at most once. */
 class Threads {
   matched = false
   readonly #program: PatternProgram
@@ -63,8 +64,8 @@ class Threads {
   #waiting: number[] = []
   #next: number[] = []
   /**
-   * For each instruction: position in the text at which it was last listed. So no path is followed twice from the
-   * same position.
+   * Maps each instruction to the position in the text at which it was last listed. So no instruction is processed twice
+   * at one position.
    */
   readonly #seenAt: Int32Array
   readonly #todo: number[] = []
@@ -81,7 +82,7 @@ class Threads {
     return this.#waiting.length
   }
 
-  /** Returns the number of instructions that were visited since the last call, plus one. */
+  /** Returns the work since the last call, in steps: about one step for each visited instruction, plus one. */
   takeWork(): number {
     const work = this.#work + 1
     this.#work = 0
@@ -92,13 +93,13 @@ class Threads {
     this.#follow(0, at, this.#waiting)
   }
 
-  /** Consumes the code point at `at`. Returns the index after it. */
+  /** Consumes the code point at position `at` of the text. Returns the position after it. */
   step(at: number): number {
     const codePoint = this.#text.codePointAt(at)!
     const after = at + (codePoint > 0xffff ? 2 : 1)
     const { ops, left, atoms } = this.#program
-    // For code points beyond ASCII the test calls V8, which takes ten times as long. So the test runs only once for
-    // each atom, not for each instruction.
+    // For a code point beyond ASCII, the test of an atom calls V8, which takes ten times as long. So this test runs
+    // only once for each atom, although several instructions may use the same atom.
     const known: (boolean | undefined)[] | null = codePoint < 128 ? null : []
     for (const instruction of this.#waiting) {
       const atom = left[instruction]!
@@ -154,7 +155,10 @@ class Threads {
   }
 }
 
-/** ECMA-262 22.2.2.9.3 WordCharacters. Beyond the text, `code` is NaN, which is not a word character. */
+/**
+ * Returns true for the WordCharacters of ECMA-262 22.2.2.9.3. Outside of the text `code` is NaN, which is not a word
+ * character.
+ */
 function isWord(code: number): boolean {
   return (
     (code >= 0x30 && code <= 0x39) ||

@@ -7,18 +7,19 @@ import { PatternError } from './pattern-syntax.ts'
 import { SchemaError } from './schema-error.ts'
 import { isJsonObject, KEYWORDS, PARTNERS } from './schema-keywords.ts'
 
-/** A checked JSON Schema, with the positions of its subschemas and references. */
+/** A JSON Schema that was checked, with the positions of its subschemas and references. */
 export type SchemaDocument = {
-  /** Every subschema, by JSON Pointer from the root. */
+  /** Maps a JSON Pointer, from the root of the schema, to the subschema at this position. */
   readonly subschemas: ReadonlyMap<string, JsonValue>
   readonly patterns: ReadonlyMap<string, Pattern>
-  /** Returns the pointer of a $ref's target. */
+  /** Returns the JSON Pointer of the subschema to which a $ref refers. */
   resolve(reference: string): string
 }
 
 /**
- * Reads a schema of JSON Schema 2020-12. `base`: its position in the definition, for errors. Throws SchemaError for
- * everything that is not fully supported. If a keyword were ignored, authors would expect a check that never happens.
+ * Reads a schema of JSON Schema 2020-12. `base`: position of the schema in the definition, for errors. Throws
+ * SchemaError for everything that is not fully supported. If a keyword were ignored, authors would expect a check that
+ * never happens.
  */
 export function readSchema(schema: JsonValue, base: string): SchemaDocument {
   const reader = new SchemaReader(base)
@@ -31,7 +32,7 @@ export function readSchema(schema: JsonValue, base: string): SchemaDocument {
 class SchemaReader implements SchemaDocument {
   readonly subschemas = new Map<string, JsonValue>()
   readonly patterns = new Map<string, Pattern>()
-  /** For each subschema, the subschemas that check the same value. */
+  /** Maps a subschema to the subschemas that check the same value. */
   readonly inPlace = new Map<string, string[]>()
   readonly #base: string
   readonly #anchors = new Map<string, string>()
@@ -45,9 +46,7 @@ class SchemaReader implements SchemaDocument {
     this.readSubschema(schema, [], null)
   }
 
-  /**
-   * Reads a subschema. `around`: pointer of the surrounding subschema if that checks the same value; otherwise null.
-   */
+  /** Reads a subschema. `around`: pointer of the surrounding subschema if both check the same value, otherwise null. */
   readSubschema(schema: JsonValue, path: string[], around: string | null): void {
     const pointer = formatPointer(path)
     if (this.subschemas.size >= SCHEMA_SUBSCHEMAS_MAX)
@@ -94,8 +93,8 @@ class SchemaReader implements SchemaDocument {
   }
 
   /**
-   * Resolves all references. Called after all subschemas were read, because a reference may name a subschema that
-   * comes later.
+   * Resolves all references. Must be called after all subschemas were read, because a reference may name a subschema
+   * that comes later.
    */
   resolveReferences(): void {
     for (const { from, reference, path } of this.#references) {

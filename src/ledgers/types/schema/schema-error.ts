@@ -1,8 +1,10 @@
 import { formatPointer } from './json-pointer.ts'
 
-/** Thrown for a schema or rules that cannot be registered. `path`: position of the fault. `detail`: the reason. */
+/**
+ * Thrown for a schema or rules that cannot be registered. `path`: position of the fault. `detail`: reason of the fault.
+ */
 export class SchemaError extends Error {
-  /** JSON Pointer into the definition */
+  /** JSON Pointer into the definition. */
   readonly path: string
   readonly detail: string
 

@@ -4,15 +4,15 @@ import { formatPointer } from './json-pointer.ts'
 import { SCHEMA_ENUM_VALUES_MAX } from './limits.ts'
 
 /*
- * Every supported keyword with its allowed values (JSON Schema 2020-12). Other keywords are refused:
+ * Every supported keyword with its allowed values (JSON Schema 2020-12). All other keywords are refused:
  *
- * - keywords that refer to other documents, or make a reference depend on its position ($id, $dynamicRef,
- *   $dynamicAnchor, $vocabulary)
+ * - keywords that refer to other documents, or that make the meaning of a reference depend on its position ($id,
+ *   $dynamicRef, $dynamicAnchor, $vocabulary)
  * - keywords of earlier drafts (definitions, dependencies, additionalItems)
- * - keywords that never refuse a value (contentEncoding and similar ones)
+ * - keywords that never refuse a value (contentEncoding and similar keywords)
  */
 
-/** The functions of a schema's reader (read-schema.ts) that keywords use. `path`: position of the keyword. */
+/** Functions of the schema reader (read-schema.ts) that keywords use. `path`: position of the keyword. */
 type KeywordReader = {
   readSubschema(schema: JsonValue, path: string[], around: string | null): void
   pattern(pattern: string, path: string[]): void
@@ -49,8 +49,8 @@ const names = must(isNames, 'an array of different strings')
 const anything: ReadKeyword = () => {}
 
 /**
- * Returns the reader of a keyword whose value is a subschema. `inPlace`: whether the subschema checks the same value
- * as the surrounding schema.
+ * Returns the reader of a keyword whose value is a subschema. `inPlace`: true if the subschema checks the same value as
+ * the surrounding schema.
  */
 function subschema(inPlace: boolean): ReadKeyword {
   return (reader, value, path) => reader.readSubschema(value, path, inPlace ? schemaPointerOf(path) : null)
@@ -113,7 +113,7 @@ const readAnchor: ReadKeyword = (reader, value, path) => {
   reader.anchor(value as string, path)
 }
 
-/** Reads $schema. It is allowed only at the root, because a subschema of another dialect would follow other rules. */
+/** Reads $schema. It is allowed only at the root, because a subschema with another $schema would follow other rules. */
 const readDialect: ReadKeyword = (reader, value, path) => {
   if (value !== DIALECT || path.length > 1) throw reader.error(path, `must be ${DIALECT}, at the root only`)
 }
@@ -177,7 +177,7 @@ export const KEYWORDS: Readonly<Record<string, ReadKeyword>> = {
   unevaluatedProperties: subschema(false),
 }
 
-/** Keywords that have no effect without another keyword, and that other keyword. */
+/** Maps a keyword to another keyword without which it has no effect. */
 export const PARTNERS: Readonly<Record<string, string>> = {
   // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
   then: 'if',

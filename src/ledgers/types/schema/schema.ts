@@ -12,8 +12,8 @@ import { readSchema, type SchemaDocument } from './read-schema.ts'
 export type ValidationResult =
   | { readonly outcome: 'valid' }
   /**
-   * `path`, `keyword` and `message` describe the first fault. `path`: a JSON Pointer into the value, cut at
-   * FAULT_PATH_CHARS_MAX.
+   * `path`, `keyword` and `message` describe the first fault. `path`: a JSON Pointer into the value, with at most
+   * FAULT_PATH_CHARS_MAX characters.
    */
   | { readonly outcome: 'invalid'; readonly path: string; readonly keyword: string; readonly message: string }
   /** The validation needed more steps than are allowed for a document of this length. */
@@ -24,24 +24,23 @@ export type ValidationResult =
 export type SchemaSource = { readonly text: string; readonly base: string }
 
 /**
- * A compiled JSON Schema (2020-12). A tenant wrote the schema, and tenants send the values.
+ * A compiled JSON Schema (2020-12). The schema and the values come from tenants.
  *
- * Schema and values may be hostile, and all tenants share the thread. So no code is generated, as ajv would do
- * (docs/decisions/0007-schemas-are-interpreted.md). Instead a schema becomes closures, and each of them spends steps
- * for its work. When the steps are used up, the validation ends, whatever the schema is. The stack is limited too:
- * in-place.ts limits nested subschemas for one value, and JSON_DEPTH_MAX limits the depth of values.
+ * Schemas and values may be hostile, and all tenants share the thread. So no code is generated from a schema, as ajv
+ * would do (docs/decisions/0007-schema-validation.md). A schema becomes closures, and each closure spends steps
+ * for its work. When the steps are used up, the validation ends, whatever the schema is. The depth of the stack is
+ * limited too: in-place.ts limits the nested subschemas for one value, and JSON_DEPTH_MAX limits the depth of values.
  */
 export class Schema {
   readonly #check: Check
-  /** Approximate memory that the compiled schema takes, in bytes. */
+  /** Approximate memory of the compiled schema, in bytes. */
   readonly bytes: number
   /**
-   * JSON text from which the schema was compiled, and its position in the definition. Another thread compiles the
-   * schema from these.
+   * The JSON text of the schema, and its position in the definition. From both, another thread can compile the schema.
    */
   readonly source: SchemaSource
 
-  /** Compiles a schema. `base`: its position in the definition, for errors. Throws SchemaError. */
+  /** Compiles a schema. `base`: position of the schema in the definition, for errors. Throws SchemaError. */
   constructor(schema: JsonValue, base: string) {
     const document = readSchema(schema, base)
     this.source = { text: JSON.stringify(schema), base }
@@ -54,8 +53,8 @@ export class Schema {
   }
 
   /**
-   * Validates a value. `bytes`: length of the value's JSON text, which determines how many steps are allowed.
-   * `stepsMax`: steps that the caller allows.
+   * Validates a value. `bytes`: length in bytes of the value's JSON text, which determines the number of allowed steps.
+   * `stepsMax`: number of steps that the caller allows.
    */
   validate(value: JsonValue, bytes: number, stepsMax = Number.POSITIVE_INFINITY): ValidationResult {
     const allowed = VALIDATION_STEPS_BASE + VALIDATION_STEPS_PER_BYTE * bytes
@@ -75,8 +74,8 @@ function invalid({ path, keyword, message }: Fault): ValidationResult {
 }
 
 /**
- * Returns a JSON Pointer, cut at the limit. The caller chose the names of members, which may be as long as a
- * document.
+ * Returns a JSON Pointer with at most FAULT_PATH_CHARS_MAX characters. It must be cut, because the client chose the
+ * names of members, and a name may be as long as a document.
  */
 function shortPointer(segments: readonly string[]): string {
   let chars = 0
@@ -90,7 +89,7 @@ function shortPointer(segments: readonly string[]): string {
 const COMPILERS = { ...VALUE_KEYWORDS, ...MEMBER_KEYWORDS, ...ITEM_KEYWORDS, ...LOGIC_KEYWORDS }
 const STEPS_PER_SCHEMA = 4
 const BYTES_PER_SUBSCHEMA = 1_024
-/** Approximate memory of an instruction, including the table of characters that an atom matches. */
+/** Approximate memory of an instruction in bytes, including the table of characters that its atom matches. */
 const BYTES_PER_INSTRUCTION = 256
 
 class Compiler {
@@ -104,7 +103,7 @@ class Compiler {
 
   compileAll(): Check {
     const root = this.#checkOf('')
-    // A loop is used instead of recursion, because a chain of references may be as long as the schema.
+    // This is a loop and not a recursion, because a chain of references may be as long as the schema.
     for (let next = this.#uncompiled.pop(); next !== undefined; next = this.#uncompiled.pop()) {
       this.#checks.get(next)!.check = this.#compile(next)
     }
@@ -165,8 +164,8 @@ function all(checks: readonly Check[]): Check {
 }
 
 /**
- * Returns a check that collects the seen members and items of a schema with an unevaluated… keyword. It collects them
- * from the schema's own keywords, and from schemas that these keywords apply to the same value.
+ * Returns a check of a schema with an unevaluated… keyword. The check collects the members and items that were
+ * evaluated by the schema's own keywords, and by the subschemas that these keywords apply to the same value.
  */
 function noting(check: Check): Check {
   return (value, meter, outer) => {

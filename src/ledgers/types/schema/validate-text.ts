@@ -3,10 +3,16 @@ import { Schema, type SchemaSource, type ValidationResult } from './schema.ts'
 
 type ValidationInput = { readonly source: SchemaSource; readonly document: string }
 
-/** Schema of the previous call. It is cached, because the documents of a batch are validated one after another. */
+/**
+ * The compiled schema of the previous call. It is cached, because the documents of a batch are validated one after
+ * another.
+ */
 let compiled: { readonly text: string; readonly schema: Schema } | null = null
 
-/** Validates a document in a thread. `document`: its canonical text. `ms`: duration of the validation. */
+/**
+ * Validates a document in a thread. `document`: the canonical text of the document. The result `ms` is the duration in
+ * ms.
+ */
 export function validateText({ source, document }: ValidationInput): {
   readonly found: ValidationResult
   readonly ms: number

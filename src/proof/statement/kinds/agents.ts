@@ -9,9 +9,8 @@ const AGENT = {
   defines: { members: ['agent', 'name'] },
 } as const
 
-/** Agents, and the keys with which they sign for themselves. */
 export const AGENT_KINDS = {
-  // `system` may make it too, because the operator registers a ledger's first agent.
+  // `system` may make this entry too, because the operator registers a ledger's first agent.
   'agent-registered': {
     ...AGENT,
     system: true,
@@ -23,7 +22,7 @@ export const AGENT_KINDS = {
     follow: ({ actors }, { subjects: [{ name, sha256 }] }, { atMs }) =>
       actors.disableAgent(name, sha256, atMs),
   },
-  // For its own key, an agent may use the scope records:write instead (ledger/actors.ts).
+  // The scope `records:write` is enough if an agent registers a further key of its own (ledger/actors.ts).
   'agent-key-registered': {
     subjects: ['agt'],
     scope: 'agents:manage',

@@ -1,6 +1,6 @@
 import { ProofError } from '../../error.ts'
 
-/** Returns the error for members of a predicate that contradict each other. */
+/** Makes the error for members of a predicate that contradict each other. */
 export function contradiction(detail: string): ProofError {
   return new ProofError('statement_predicate', detail)
 }

@@ -4,7 +4,7 @@ import { ALWAYS, extend } from '../predicates.ts'
 import type { KindRule } from './rule.ts'
 
 export const ERASURE_KINDS = {
-  /** `system` may make it too, because the server erases by retention rules. The entry then names the rule. */
+  /** `system` may make this entry too, because the server erases by retention rules. The entry then names the rule. */
   'payload-erased': {
     subjects: ['erased'],
     scope: 'payloads:erase',

@@ -4,7 +4,7 @@ import { idOf, integer, isAgent, isTraceId, isTypeName, objectOf, oneOf } from '
 import { BY_AGENT, extend } from '../predicates.ts'
 import type { KindRule } from './rule.ts'
 
-/** Selection of an export. An export without these members contains all entries between `from` and `to`. */
+/** Selection of entries in an export. An export without a selection contains all entries between `from` and `to`. */
 const isExported = objectOf(
   {},
   { record: idOf('rec'), run: idOf('rec'), agent: isAgent, type: isTypeName, trace: isTraceId },
@@ -21,7 +21,7 @@ export const EXPORT_KINDS = {
       to: integer(0, INTEGER_MAX),
       documents: oneOf('all', 'withheld'),
     }),
-    // An export can contain only entries that come before its own entry.
+    // An export can contain only entries that precede the entry about the export.
     follow: (_, { predicate }, { seq }) => {
       const [from, to] = [predicate['from'] as number, predicate['to'] as number]
       if (from > to || to >= seq)

@@ -28,9 +28,9 @@ const STEP = { records: 'moves', receivedBy: 'entry-received', travelsWith: 'rec
 const BY_KEY = { scope: 'records:write', system: false, agentSigns: true } as const
 
 /**
- * Gated records, by the machine `record`. Steps have no `follow`. Instead, `step` checks the event and changes the
- * record. State, version and last leaf change in the same way for all steps (ledger/gated-record.ts). The transitions
- * are in ../machines.ts.
+ * Kinds of gated records, whose states are those of the machine `record`. Steps have no `follow`. Instead, `step`
+ * checks the event and changes the record. State, version and last leaf change in the same way for all steps
+ * (ledger/gated-record.ts). The transitions are in ../machines.ts.
  */
 export const GATED_KINDS = {
   'record-created': {
@@ -105,7 +105,7 @@ export const GATED_KINDS = {
   'verdict-rendered': {
     ...STEP,
     ...BY_KEY,
-    // `system` may make it too, because the worker judges for an `auto` gate.
+    // `system` may make this entry too, because the worker judges if the gate is `auto`.
     system: true,
     subjects: ['rec', 'cmp', 'reason?'],
     fields: extend(COMPLETION, {
@@ -200,7 +200,7 @@ function refuseRemotePerformer({ ledger, performer, share }: JsonObject): void {
     throw contradiction(`the record is not shared with its performer ${performer}`)
 }
 
-/** Throws if a remote agent acts without an offer, or if a local agent takes one. */
+/** Throws if a remote agent takes a step without an offer, or if a local agent names an offer. */
 function refuseTaken({ ledger, actor, offer }: JsonObject): void {
   const remote = parseRemoteAgent(actor as string)
   const offering = (offer as JsonObject | undefined)?.['ledger']
@@ -226,7 +226,8 @@ function verifyInTime(record: GatedRecord, event: StepEvent): void {
 }
 
 /**
- * Verifies the verdict of an `auto` gate. The worker must have made it, and it must follow the outcome of the rules.
+ * Verifies the verdict of an `auto` gate. The worker must have made the verdict, and it must follow the outcome of the
+ * rules.
  */
 function verifyAutoVerdict(record: GatedRecord, fields: Members): void {
   verifySystem(fields)
@@ -246,7 +247,9 @@ function verifyPerformer(record: GatedRecord, fields: Members): void {
   if (partyOf(fields) !== record.performer) throw notEntitled('not the performer', fields)
 }
 
-/** Throws if the performer acts on behalf of another agent, because it would judge its own work. */
+/**
+ * Throws if the actor is the performer. Otherwise the performer could judge its own work on behalf of another agent.
+ */
 function verifyNoPerformer(record: GatedRecord, fields: Members): void {
   if (fields['actor'] === record.performer)
     throw notEntitled('an agent on whose behalf the performer acts', fields)
@@ -256,13 +259,13 @@ function verifySystem(fields: Members): void {
   if (fields['actor'] !== 'system') throw notEntitled('not the worker', fields)
 }
 
-/** Returns the party of the step: the agent in `onBehalfOf`. If there is none, the actor. */
+/** Returns the party of the step: the agent in `onBehalfOf`, or else the actor. */
 function partyOf(fields: Members): string {
   return (fields['onBehalfOf'] ?? fields['actor']) as string
 }
 
 /**
- * Returns the party of a step that only agents may take. Throws `actor_not_entitled` if the actor is `system`, which
+ * Returns the party of a step that only agents may take. Throws `actor_not_entitled` if the actor is `system`. `system`
  * may take only steps that the rules or the clock decide.
  */
 export function agentOf(fields: Members): string {

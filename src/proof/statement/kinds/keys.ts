@@ -10,7 +10,7 @@ const KEY = {
 } as const
 
 export const KEY_KINDS = {
-  // `system` may make it too, because the operator makes keys for agents that lost theirs.
+  // `system` may make this entry too, because the operator makes keys for agents that lost theirs.
   'key-created': {
     ...KEY,
     system: true,

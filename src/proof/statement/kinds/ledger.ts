@@ -26,8 +26,8 @@ export const LEDGER_KINDS = {
   },
   'server-key-rotated': {
     ...SYSTEM,
-    // Only the worker may make it. Otherwise a stolen database login of a server could introduce its own key for all
-    // later entries.
+    // Only the worker may make this entry. Otherwise somebody with a server's stolen database login could introduce
+    // their own key for all later entries.
     workerOnly: true,
     subjects: ['led'],
     fields: extend(ALWAYS, { newKey: isEnvelopeKey }),

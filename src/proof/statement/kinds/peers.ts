@@ -16,9 +16,9 @@ const change =
     peers.change(peer, kind, seq)
 
 /**
- * Kinds about peerings, and kinds of entries that receive another ledger's entry. A kind that another ledger receives
- * has `receivedBy`. For the receiving kinds, ../kinds.ts adds the member `received`, and LedgerPeers processes the
- * received entry (ledger/peers.ts).
+ * Kinds about peerings, and kinds whose entries receive an entry of another ledger. `receivedBy` marks the kinds whose
+ * entries are sent to the other ledger. For the receiving kinds, ../kinds.ts adds the member `received` to the
+ * predicate, and LedgerPeers processes the received entry (ledger/peers.ts).
  */
 export const PEER_KINDS = {
   'peer-added': {
@@ -104,8 +104,8 @@ export const PEER_KINDS = {
 } as const satisfies Readonly<Record<string, KindRule>>
 
 /**
- * Throws if the members of a `peer-added` contradict each other. Each side signs both identities, and the invited
- * side also names the inviter's entry.
+ * Throws if the members of a `peer-added` contradict each other. Each side signs both identities. The invited side also
+ * names the inviter's entry.
  */
 function refuseAdded({ ledger, inviter, invited, counterpart }: JsonObject): void {
   const [from, to] = [inviter, invited].map((identity) => (identity as JsonObject)['ledger'])

@@ -4,8 +4,8 @@ import { ALWAYS, extend, RECORD_NOTARIZED } from '../predicates.ts'
 import type { KindRule } from './rule.ts'
 
 /**
- * Records that are terminal at once. EntryStep contains their ids (entry/entry-step.ts), so `record-notarized` needs
- * no `follow`.
+ * Kinds of records that are terminal at once. `record-notarized` needs no `follow`, because LedgerVerifier reads the
+ * records' ids from EntryStep (entry/entry-step.ts).
  */
 export const RECORD_KINDS = {
   'record-notarized': {

@@ -8,7 +8,7 @@ type Head = { readonly size: number; readonly chain: string }
 const isHead = objectOf({ size: integer(1, INTEGER_MAX), chain: isHash })
 
 export const RESTORE_KINDS = {
-  /** The operator signs the state that the ledger had when it was reopened. */
+  /** In this entry, the operator signs the state that the ledger had when it was reopened. */
   'ledger-restored': {
     ...SYSTEM,
     subjects: ['led'],

@@ -5,7 +5,6 @@ import type { KindRule } from './rule.ts'
 
 const RETENTION = { subjects: ['led'], scope: 'retention:manage', system: false } as const
 
-/** Retention rules, holds, and erasures of everything about a person. */
 export const RETENTION_KINDS = {
   'retention-set': {
     ...RETENTION,

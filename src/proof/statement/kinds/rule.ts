@@ -5,8 +5,8 @@ import type { DocumentKind } from '../document-subjects.ts'
 import type { KeyUseName } from '../key-uses.ts'
 
 /*
- * A row of the table of kinds: everything about one kind of entry, as plain data and three functions. ../kinds.ts
- * joins the rows.
+ * A row of the table of kinds. It contains everything about one kind of entry, as plain data and three functions.
+ * ../kinds.ts joins the rows.
  */
 
 /**
@@ -17,7 +17,7 @@ import type { KeyUseName } from '../key-uses.ts'
  * - `values`: the values that rules compared, `<cmp_…>/values`
  * - `reason?`: a reason in free text, `<rec_…>/reason`
  * - `erased`: any erased document
- * - `entry`: another ledger's entry, `<led_…>/<seq>`
+ * - `entry`: an entry of another ledger, `<led_…>/<seq>`
  */
 export type SubjectRule =
   | Exclude<IdPrefix, 'whk' | 'evt'>
@@ -28,7 +28,7 @@ export type SubjectRule =
   | 'entry'
   | 'cmp?'
 
-/** `sha256`: lower-case hex. */
+/** A subject of a statement. `sha256` is in lower-case hex. */
 export type Subject = { readonly name: string; readonly sha256: string }
 export type Subjects = readonly [Subject, ...Subject[]]
 
@@ -39,72 +39,75 @@ export type KindRule = {
   /** Rules of the subjects. The entry is about the first subject. */
   readonly subjects: readonly [SubjectRule, ...SubjectRule[]]
   readonly fields: Fields
-  /** Scope that an API key needs to make the entry; null: agents cannot make it. */
+  /** Scope that an API key needs to make the entry. null if agents cannot make the entry. */
   readonly scope: string | null
-  /** Whether the server may make the entry, as `system`. */
+  /** True if the server may make the entry as `system`. */
   readonly system: boolean
   /**
-   * Whether an agent may sign the entry with its own key. Entries that share a record must not be signed so, because
-   * a peer knows only the keys of servers.
+   * Present if an agent may sign the entry with its own key. Entries that share a record must not be signed by agents,
+   * because a peer knows only the keys of servers.
    */
   readonly agentSigns?: true
   /**
-   * Whether another ledger's agent may offer the step. That agent is then the actor. It has no API key here, so the
-   * offer must allow the step.
+   * Present if another ledger's agent may offer the step. That agent is then the actor of the step. It has no API key
+   * here, so its offer must allow the step.
    */
   readonly offered?: true
-  /** Whether the database accepts the entry only from the worker's login. */
+  /** Present if the database accepts the entry only from the worker's login. */
   readonly workerOnly?: true
-  /** Effect on records. The predicate has `record` and `version`, unless the effect is `makes many`. */
+  /** Effect of the entry on records. The predicate has `record` and `version` if the effect is `makes` or `moves`. */
   readonly records?: 'makes' | 'makes many' | 'moves'
   /** Party of a step (see STEP_PARTIES). */
   readonly party?: 'performer' | 'principal' | 'worker' | 'other than the performer'
   /**
-   * Documents that the subjects digest. They lie beside the chain and can be erased. References lie with the payload.
+   * Kinds of documents that the subjects digest. These documents are stored beside the chain and can be erased.
+   * References are stored with the payload.
    */
   readonly documents?: readonly DocumentKind[]
   /**
-   * Definition that the subject digests as H(JCS(…)). The definition is one member of the predicate, or an object of
-   * several members. `named`: name under which that object contains the subject's name.
+   * Definition that the subject digests as H(JCS(…)). With `member`, the definition is that member of the predicate.
+   * With `members`, it is an object of those members. `named`: name of one more member of this object, whose value is
+   * the subject's name.
    */
   readonly defines?:
     | { readonly member: string }
     | { readonly named?: string; readonly members: readonly string[] }
   /**
-   * `gives`: keys that the entry introduces, if their kids are thumbprints. `ends`: use of the key that the entry
-   * ends without a successor. KEY_USES defines which key endorses a new key.
+   * Keys that the entry introduces and whose kids are thumbprints. KEY_USES defines which key endorses a new key.
+   * `ends`: use of the key that the entry ends without a successor.
    */
   readonly gives?: readonly GivenKey[]
   readonly ends?: KeyUseName
   /**
-   * Kind of the entry by which another ledger receives this entry; absent: it is not sent. An offer is received by
-   * the step that takes the offer or by the refusal.
+   * Kind of the entry by which another ledger receives this entry. Absent if this entry is not sent. An offer that is
+   * taken is received by the step that takes it. An offer that is refused is received by the refusal.
    */
   readonly receivedBy?: string
   /**
-   * Reason for which a bundle includes the entry although it lies outside the range.
+   * Reason for which a bundle includes the entry although the entry lies outside of the bundle's range.
    *
-   * - `all`: always.
-   * - `signer`: the bundle has an entry signed by its key.
-   * - `erased document`: it erased a document that is missing in the bundle.
-   * - `statement`: the bundle has a registered statement that needs it.
-   * - `record`: it is about a record of the bundle.
+   * - `all`: every bundle includes the entry.
+   * - `signer`: the entry is about a key that signed an entry of the bundle.
+   * - `erased document`: the entry erased a document that is missing in the bundle.
+   * - `statement`: a registered statement in the bundle needs the entry.
+   * - `record`: the entry is about a record of the bundle.
    */
   readonly travelsWith?: 'all' | 'signer' | 'erased document' | 'statement' | 'record'
   /**
-   * Events that are made from the entry, in this order. The cursor of an event contains the event's position in this
-   * list.
+   * Events that are made from the entry, in this order. The cursor of an event contains the event's index in this list.
    */
   readonly events?: readonly string[]
   /** Throws if members of the statement contradict each other. Their formats were checked before. */
   readonly refuse?: (predicate: JsonObject, subjects: Subjects) => void
-  /** Changes the state of a ledger's verifier, or throws (ledger/verify-ledger.ts). */
+  /** Changes the state of a LedgerVerifier, or throws (ledger/verify-ledger.ts). */
   readonly follow?: Follow
-  /** Checks the party of a step, and changes everything of the record except its state (ledger/gated-record.ts). */
+  /**
+   * Checks the party of a step. Changes the record, except its state, version and last leaf (ledger/gated-record.ts).
+   */
   readonly step?: Step
 }
 
-/** Columns of a kind that only the server makes. */
+/** Columns of a kind whose entries only the server makes. */
 export const SYSTEM = { scope: null, system: true } as const
 
 /** Members of a verified entry that the functions of rows use. */
@@ -127,10 +130,10 @@ export type FollowedStatement = {
 
 export type Follow = (ledger: LedgerState, statement: FollowedStatement, entry: FollowedEntry) => void
 
-/** The part of LedgerVerifier's state (ledger/) that the functions of rows use. */
+/** Part of LedgerVerifier's state (ledger/) that the functions of rows use. */
 export type LedgerState = {
   readonly whole: {
-    /** Throws unless `found` is the state before the entry. */
+    /** Throws if `found` is not the state of the ledger before the entry. */
     verifyRestored(found: { readonly size: number; readonly chain: string }): void
     onErasure(atMs: number, isStored: boolean): void
   }
@@ -188,8 +191,8 @@ export type LedgerState = {
  * State of a gated record, rebuilt from its statements (docs/formats/statements.md).
  *
  * A step names the entry that it follows (`previous`, `version`, `from`). So the record's own entries show whether a
- * step was left out, duplicated or exchanged. The step's agent is checked too, because an agent that can sign, but is
- * neither principal nor performer, must not be able to change a record.
+ * step was left out, duplicated or exchanged. The agent that takes the step is checked too: an agent that can sign, but
+ * is neither principal nor performer, must not be able to change a record.
  */
 export type GatedRecord = {
   readonly payloadDigest: string
@@ -197,7 +200,7 @@ export type GatedRecord = {
   readonly gate: string
   readonly deadlineMs: number | null
   readonly maxRevisions: number
-  /** Set by the caller, because only the caller knows the type. */
+  /** True if agents must sign their own steps. The caller sets the value, because only the caller knows the type. */
   agentSigned: boolean
   performer: string | null
   state: string
@@ -212,7 +215,7 @@ export type GatedRecord = {
 /** Members of a predicate. parseStatement has checked their formats. */
 export type Members = Readonly<Record<string, unknown>>
 
-/** Event of a gated record. `leaf`: lower-case hex. */
+/** Event of a gated record. `leaf` is in lower-case hex. */
 export type StepEvent = {
   readonly leaf: string
   readonly atMs: number

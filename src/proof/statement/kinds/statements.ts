@@ -3,7 +3,7 @@ import { isHash, isIssuerKey, isIssuerKid, isText, listOf, objectOf } from '../f
 import { BY_AGENT, extend } from '../predicates.ts'
 import type { KindRule } from './rule.ts'
 
-/** Registered statements of other issuers (docs/formats/registered-statements.md). */
+/** Kinds about registered statements of other issuers (docs/formats/registered-statements.md). */
 export const STATEMENT_KINDS = {
   'registration-policy-set': {
     subjects: ['led'],

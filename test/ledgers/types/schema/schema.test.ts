@@ -95,10 +95,10 @@ const schema = fc.letrec<{ any: JsonValue }>((tie) => {
 }).any
 
 /**
- * With `prefixItems`, ajv 8.20 does not count elements that `items`, `contains` or `unevaluatedItems` of an `anyOf`
- * evaluated: `[null, null]` is invalid for it under
- * `{"prefixItems":[true],"anyOf":[{"items":true}],"unevaluatedItems":false}`. By JSON Schema 2020-12, Core §11.2, it
- * is valid.
+ * Returns true if ajv 8.20 judges the schema wrongly. Beside `prefixItems`, ajv does not count the elements that an
+ * `anyOf` has evaluated with `items`, `contains` or `unevaluatedItems`. For example, it refuses `[null, null]` under
+ * `{"prefixItems":[true],"anyOf":[{"items":true}],"unevaluatedItems":false}`. By JSON Schema 2020-12, Core §11.2, the
+ * value is valid.
  */
 function isWrongInAjv(schema: unknown): boolean {
   const text = JSON.stringify(schema)
@@ -111,8 +111,8 @@ function isWrongInAjv(schema: unknown): boolean {
 }
 
 /**
- * ajv 8.20 collects members evaluated by an `anyOf` in an object with a prototype, so `__proto__` always counts as
- * evaluated.
+ * Returns true if ajv 8.20 overlooks `__proto__`. ajv collects the members that an `anyOf` evaluated in an object with
+ * a prototype, so `__proto__` always counts as evaluated.
  */
 function isPassedOverByAjv(schema: unknown, value: unknown): boolean {
   return (

@@ -11,7 +11,7 @@ export type Fleet = {
   readonly keys: { readonly all: string; readonly reads: string }
   readonly client: Tallystick
   readonly records: {
-    /** First action of a run. One action below it has no outcome. */
+    /** First action of a run. One of the actions below this action has no outcome. */
     readonly run: string
     readonly open: string
     readonly denied: string

@@ -17,7 +17,10 @@ const find = async (page: Page, text: string) => {
   await page.keyboard.press('Enter')
 }
 
-/** Questions of a reader, each with the way to its answer. docs/guides/console.md describes each way. */
+/**
+ * Questions of a reader, each with the clicks that lead to its answer. docs/guides/console.md describes the same
+ * clicks.
+ */
 export const QUESTIONS: readonly Question[] = [
   {
     question: 'Which agents did anything today, and how did it end?',

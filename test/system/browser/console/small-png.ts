@@ -1,8 +1,8 @@
 import { crc32, deflateSync, inflateSync } from 'node:zlib'
 
 /*
- * Converts a screenshot to a palette, which makes it a third of the browser's size. Pages have few colours. Only the
- * edges of letters have many shades, and losing most of these is invisible.
+ * Converts a screenshot to an image with a palette, which needs a third of the bytes. Pages have few colours. Only the
+ * edges of letters have many shades, and losing most of these shades is invisible.
  */
 
 const SIGNATURE_BYTES = 8
@@ -22,7 +22,7 @@ export function withPalette(png: Uint8Array): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
   header.writeUInt32BE(height, 4)
-  // 8 bits per pixel, with a palette.
+  // The image has 8 bits per pixel and a palette.
   header.set([8, 3, 0, 0, 0], 8)
   const colours = Buffer.from(palette.flatMap((shade) => [shade >> 16, (shade >> 8) & 0xff, shade & 0xff]))
   return Buffer.concat([

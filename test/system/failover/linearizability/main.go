@@ -2,9 +2,10 @@
 //
 //	{"of":"ledger"|"rec_…","client":n,"op":"append"|"read"|"size"|"step"|"version","call":ns,"return":ns,"key":n,"at":n,"result":n}
 //
-// `return` 0: it is unknown whether the operation happened, so it may take effect at any later time, or never.
-// With `control`, one read is changed to an older state, which the checker must notice.
-// Prints the numbers of operations and histories, and a verdict. Exit code 1: not linearizable; 2: not decided in time.
+// `return` is 0 if it is unknown whether the operation happened. Then it may take effect at any later time, or never.
+// With `control`, one read is changed to an older state, which the checker must notice. Prints the numbers of
+// operations and histories, and a verdict. The exit code is 1 if the history is not linearizable, and 2 if that was not
+// decided in time.
 package main
 
 import (
@@ -30,10 +31,11 @@ type operation struct {
 	Return int64  `json:"return"`
 	// Key that an append adds to the list.
 	Key uint32 `json:"key"`
-	// For a read: the position that it reads. For a step: the version that it is for.
+	// For a read it is the position that is read. For a step it is the version that the step is for.
 	At int `json:"at"`
-	// Depends on the operation. Append: its position. Read: the key that it returned; -1: it returned none. Size and
-	// version: the number. Step: 1 if it was taken, 0 if it was refused.
+	// The result depends on the operation. For an append it is the position. For a read it is the key that was returned,
+	// or -1 if there was none. For size and version it is the number. For a step it is 1 if the step was taken, and 0 if
+	// it was refused.
 	Result int `json:"result"`
 }
 
@@ -57,7 +59,7 @@ var ledger = porcupine.Model{
 	},
 }
 
-// A gated record is a register with a version. A step for the current version advances it by one.
+// A gated record is a register with a version. A step for the current version increases the version by one.
 var record = porcupine.Model{
 	Init: func() any { return 1 },
 	Step: func(state, input, _ any) (bool, any) {
@@ -121,7 +123,8 @@ func readOperations(file string) []operation {
 	return operations
 }
 
-// alter changes the last read of the size to a value that an earlier acknowledged append had made wrong.
+// alter makes the last read of the size return a smaller size: the position of an append that was acknowledged before
+// the read. The checker must notice this, because the size is larger than every earlier position.
 func alter(operations []operation) {
 	for i := len(operations) - 1; i >= 0; i-- {
 		if o := &operations[i]; o.Op == "size" && o.Result > 1 {

@@ -26,8 +26,8 @@ import type { Rendered } from './model.ts'
 import { hostileNote, verifierKey } from './notes.ts'
 
 /*
- * Archives of two seals (docs/formats/archive.md) with one changed object. The digests are adjusted to the change,
- * which is possible without a key because nothing in a seal is signed.
+ * Makes archives of two seals (docs/formats/archive.md), each with one changed object. The digests in the seals are
+ * adjusted to the change. An attacker can do this without a key, because nothing in a seal is signed.
  */
 
 const hexOf = (data: Uint8Array): string => createHash('sha256').update(data).digest('hex')
@@ -45,7 +45,7 @@ type Part = {
 
 const SECRET = new Uint8Array(32).fill(9)
 
-/** Makes an archive; `isHostile`: with one changed object. */
+/** Makes an archive. If `isHostile` is true, one object is changed. */
 export function archiveOf(
   base: Base,
   { lines, leaves, chains }: Rendered,

@@ -12,7 +12,7 @@ export type Trust = {
   readonly depth?: number
   readonly alg?: string
   readonly issuerKey?: { readonly alg: string; readonly spki: string }
-  /** Folder of an archive. The archive's keys, if it has any, are the first part. */
+  /** Folder of an archive. If the archive has keys, the first element of `parts` is the file of keys. */
   readonly directory?: string
 }
 

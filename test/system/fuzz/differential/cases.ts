@@ -36,8 +36,8 @@ export const KINDS = Object.keys(MAKERS) as Kind[]
 export type Case = Made & { readonly kind: Kind }
 
 /**
- * Makes the case with this number. The case depends only on the seed, not on earlier cases. `only`: kinds to choose
- * from.
+ * Makes the case with this number. The case depends only on the seed and the number, not on earlier cases. `only` lists
+ * the kinds to choose from.
  */
 export function makeCase(seed: number, index: number, only: readonly Kind[] = KINDS): Case {
   const random = makeRandom(caseSeed(seed, index))
@@ -50,7 +50,10 @@ export function makeCase(seed: number, index: number, only: readonly Kind[] = KI
   throw new Error('no kind')
 }
 
-/** Returns the keys that may have signed an envelope, and the keys of issuers by kid. Each verifier gets them once. */
+/**
+ * Returns the keys that may have signed an envelope, and the keys of issuers by kid. Each verifier gets these keys
+ * once.
+ */
 export function knownKeys() {
   const { all } = makeBases()
   const signers = new Map(all.flatMap(({ signers }) => [...signers]))

@@ -8,7 +8,7 @@ import { type Base, makeBases } from './ledgers.ts'
 import { changeModel, copyEntry, type Model, modelOf, type Rendered, render } from './model.ts'
 import { honestNote, verifierKey, WITNESS_KEYS } from './notes.ts'
 
-/* Ledgers for the makers of cases, unchanged and changed. */
+/* Returns ledgers for the makers of cases. The ledgers are honest or changed. */
 
 export const anyBase = (random: Random): Base => pick(random, makeBases().all)
 
@@ -45,7 +45,10 @@ export function trustOf(base: Base, random: Random): Trust {
   }
 }
 
-/** Returns a chain with other lines, for helpers that make proofs, receipts and bundles. */
+/**
+ * Returns the base's chain with the rendered lines in place of its own lines, for helpers that make proofs, receipts
+ * and bundles.
+ */
 export function rebuilt({ base }: Model, { lines, leaves, chains }: Rendered): TestChain {
   const parsed = lines.map((tree, i) => {
     try {

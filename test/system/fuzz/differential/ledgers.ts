@@ -17,8 +17,9 @@ import {
 import { makeGated } from '../../../helpers/test-gated.ts'
 
 /*
- * Small honest ledgers with their own keys. Together they have every kind of entry. Cases change them and sign them
- * again. The ledgers are the same in each process, because keys are made from numbers and ids are counted.
+ * Makes small honest ledgers with their own keys. Together the ledgers have every kind of entry. Cases change the
+ * entries and sign them again. The ledgers are the same in each process, because keys are made from numbers and ids are
+ * counted.
  */
 
 export function seededSigner(seed: number): TestSigner {
@@ -29,8 +30,8 @@ export function seededSigner(seed: number): TestSigner {
 const PKCS8_ED25519 = '302e020100300506032b657004220420'
 
 /**
- * Returns an issuer of statements. An ES256 issuer has another key in each process, because its signatures differ
- * each time anyway.
+ * Returns an issuer of statements. The key of an ES256 issuer differs from process to process. This does no harm,
+ * because ES256 signatures differ each time anyway.
  */
 export function seededIssuer(alg: Issuer['alg'], name: string): Issuer {
   const der = Buffer.concat([Buffer.from(PKCS8_ED25519, 'hex'), Buffer.alloc(32, name)])

@@ -36,8 +36,8 @@ import { digestOf, digestWith, sha256 } from '../../../helpers/test-chain.ts'
 import { type Base, makeBases, signAs } from './ledgers.ts'
 
 /*
- * A ledger before it is signed. A case changes its statements, then signs and chains them. So even wrong statements
- * have valid signatures.
+ * A ledger before it is signed. A case first changes the ledger's statements, and then signs and chains them. So even
+ * wrong statements have valid signatures.
  */
 
 export type Entry = {
@@ -49,7 +49,7 @@ export type Entry = {
   sign: (protectedBytes: Uint8Array, payload: Uint8Array) => Uint8Array
   /** Members of the entry's line that do not repeat the envelope. */
   line: Tree
-  /** The envelope; null: the entry was changed, so the envelope must be made again. */
+  /** The envelope; null if the entry was changed. Then the envelope must be made again. */
   envelope: Uint8Array | null
   hashed: { readonly of: Uint8Array; readonly leaf: Uint8Array; readonly base64: string } | null
 }
@@ -144,8 +144,8 @@ export function changeHead(entry: Entry, random: Random): string {
 }
 
 /**
- * Changes the unprotected header: copies a label of the protected header into it, moves a label there, or adds
- * something else.
+ * Changes the unprotected header. It copies a label of the protected header into the unprotected header, moves a label
+ * there, or adds something else.
  */
 function changeUnprotected(entry: Entry, random: Random): string {
   const items = entry.head.items ?? []
@@ -160,7 +160,7 @@ function changeUnprotected(entry: Entry, random: Random): string {
   return changeItem(entry.unprotected, random)
 }
 
-/** Makes the claims match the statement again. */
+/** Changes the claims so that they match the statement again. */
 function claim({ head, payload }: Entry): void {
   const claims = memberOf(head, 15)
   if (payload instanceof Uint8Array || !claims?.items) return
@@ -233,7 +233,7 @@ function canonicalBytes(item: Tree): Uint8Array {
   }
 }
 
-/** Changes a ledger. Usually it changes one entry, otherwise the order of entries. */
+/** Changes a ledger. Usually it changes one entry. Otherwise it changes the order of entries. */
 export function changeModel(model: Model, random: Random): string {
   const { entries } = model
   const at = below(random, entries.length)

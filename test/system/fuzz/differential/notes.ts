@@ -18,8 +18,8 @@ import { sha256, type TestSigner } from '../../../helpers/test-chain.ts'
 import { seededSigner } from './ledgers.ts'
 
 /*
- * Makes checkpoints, honest or changed, that are signed by the log's key. They also have lines of witnesses and of
- * unknown keys.
+ * Makes checkpoints, honest or changed, that the log's key has signed. They also have lines of witnesses and of unknown
+ * keys.
  */
 
 const WITNESSES = [0, 1].map((i) => ({ name: `w${i}.example/w`, signer: seededSigner(120 + i) }))
@@ -76,7 +76,7 @@ export function hostileNote(
     text = changed
     hows.push(how)
   }
-  // The name of the signer is the one in the text, or the checkpoint's own.
+  // The signer's name is either the name in the changed text or the checkpoint's own name.
   const name = random() < 0.5 ? (text.split('\n')[0] ?? '') : checkpoint.origin
   const lines = [logLine(text, name, signer)]
   for (const at of [0, 1]) if (random() < 0.3) lines.push(witnessLine(text, at, TIME))
@@ -128,7 +128,7 @@ function otherBase64(text: string, random: Random): string {
     text.replaceAll('+', '-').replaceAll('/', '_'),
     `${text.slice(0, at)} ${text.slice(at)}`,
     `${text.slice(0, at)}=${text.slice(at)}`,
-    // The last character has bits beyond the last byte.
+    // The last character then has bits beyond the last byte.
     text.replace(/[A-Za-z0-9+/](=*)$/, (_, pad: string) => `B${pad}`),
     `${text}AAAA`,
     text.slice(4),
@@ -235,7 +235,7 @@ function changeLines(
   ])()
 }
 
-/** Returns a changed verifier key. In half of the cases its id matches. */
+/** Returns a changed verifier key. In half of the cases the key id matches the changed key. */
 export function hostileVerifierKey(name: string, signer: TestSigner, random: Random): string {
   const type = pick(random, [1, 1, 1, 4, 0, 2, 5, 255])
   const other = random() < 0.5 ? changeText(name, random) : name

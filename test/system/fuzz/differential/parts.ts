@@ -28,7 +28,7 @@ export function makeJson(random: Random): Made {
   }
 }
 
-/** Returns long texts. In some readers the cost of such a text grows faster than the text's length. */
+/** Returns a long JSON text, for which a bad parser needs more time than the text's length justifies. */
 function longJson(random: Random): Pick<Case, 'how' | 'parts'> {
   const count = pick(random, [5_000, 20_000])
   const names = Array.from({ length: count }, (_, i) => `"${i}":0`).join(',')

@@ -6,7 +6,7 @@ import type { Made } from './case.ts'
 import { seededSigner } from './ledgers.ts'
 
 /*
- * Edge cases of Ed25519 keys and signatures: points of small order, other encodings, and S at multiples of the
+ * Makes edge cases of Ed25519 keys and signatures: points of small order, other encodings, and S at multiples of the
  * group's order.
  */
 

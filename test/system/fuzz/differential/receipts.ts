@@ -49,7 +49,7 @@ export function hostileReceipt(
     const head = decodeItem(inner[0]!.body!)!
     how = `protected of the receipt: ${changeItem(head, random)}`
     inner[0]!.body = encodeItem(head)
-    // The receipt's signature is over the root of the honest path, so that root is signed again.
+    // The receipt's signature covers the root of the honest path, so the honest root is signed again.
     if (random() < 0.8) inner[3]!.body = signer.sign(toBeSigned(inner[0]!.body, rootOf(file)))
   } else if (kind < 0.85) {
     how = `receipt: ${changeItem(inner[1]!, random)}`
@@ -89,8 +89,8 @@ export function makeReceipt(random: Random): Made {
 }
 
 /**
- * Returns a file in the form of a server's answer. The receipt is inserted as CBOR, because a server would refuse
- * some of these envelopes.
+ * Returns an entry's envelope with a receipt, in the form of a server's answer. This function inserts the receipt into
+ * the CBOR itself, because a server would refuse some of the changed envelopes.
  */
 export function receiptOf(chain: TestChain, line: TestLine, item?: number): Uint8Array {
   const { leaves, file } = honestReceipt(chain, line, item)
@@ -110,7 +110,7 @@ function honestReceipt(chain: TestChain, line: TestLine, item?: number) {
   try {
     return { leaves, file: receiptFileOf(chain, { ...line, envelope }, item === undefined ? {} : { item }) }
   } catch {
-    // An item has no canonical form, so the file is made from the entry alone.
+    // The item has no canonical form, so the file is made from the entry alone.
     return { leaves, file: receiptFileOf(chain, { ...line, envelope }) }
   }
 }

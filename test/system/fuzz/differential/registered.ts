@@ -16,7 +16,10 @@ import { pickLength } from '../../../helpers/mutate/text.ts'
 import type { Made } from './case.ts'
 import { makeBases, signAs, signedStatement } from './ledgers.ts'
 
-/* Makes cases of Signed Statements of other issuers. Their changed headers are signed. */
+/*
+ * Makes cases from Signed Statements of other issuers. A case changes a statement's header and then signs the statement
+ * again.
+ */
 
 /**
  * Returns a Signed Statement whose header was changed and then signed. It is returned as a CBOR item, so that a

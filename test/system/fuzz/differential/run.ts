@@ -37,7 +37,7 @@ export async function runDifferential(args: readonly string[]): Promise<void> {
   )
   console.log(`seed ${seed}`)
   let next = first
-  /** Sends batches to one process. It awaits a batch before it sends the next one. */
+  /** Sends batches to one process. Each batch must be answered before the next batch is sent. */
   const lane = async (python: PythonVerifier) => {
     while (next < first + count && Date.now() < endsAtMs) {
       const from = next
@@ -55,12 +55,12 @@ export async function runDifferential(args: readonly string[]): Promise<void> {
   if (values.case !== undefined) tally.show()
 }
 
-/** Up to this many cases that could not be made do not mean that a maker is faulty. */
+/** Number of cases that may fail to be made, even in a short run. More failures may mean that a maker is faulty. */
 const UNMADE_MIN = 10
 
 /**
- * Makes a case. Returns null if after the change no proof or bundle could be made. Throws if that is so for more than
- * 1 % of the cases.
+ * Makes a case. Returns null if the change left nothing of which a proof or bundle could be made. Throws if more than 1
+ * % of the cases fail in this way.
  */
 function make(seed: number, index: number, only: readonly Kind[], tally: Tally): Case | null {
   try {

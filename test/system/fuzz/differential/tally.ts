@@ -4,11 +4,11 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Case } from './cases.ts'
 import type { Verdict } from './typescript.ts'
 
-/** For each kind of difference, this many are printed and written. The others are only counted. */
+/** Maximum number of differences of each kind that are printed and written. Further differences are only counted. */
 const SHOWN_MAX = 2
 /**
- * A case is slow if it takes this many times the median of cases with its kind and size, and at least SLOW_CPU_MS of
- * CPU.
+ * Limits above which a case counts as slow. Its CPU time must be at least SLOW_FACTOR times the median of the cases
+ * with the same kind and size, and at least SLOW_CPU_MS.
  */
 const SLOW_FACTOR = 20
 const SLOW_CPU_MS = 400
@@ -64,7 +64,7 @@ export class Tally {
       this.#slowest = { ...this.#slowest, [side]: Math.max(this.#slowest[side], cpuMs) }
       if (cpuMs <= SLOW_CPU_MS) continue
       const median = times.toSorted((a, b) => a - b)[times.length >> 1]!
-      // If no other case has this size, there is nothing to compare with, and the case counts as slow.
+      // If no other case has this size, there is no median to compare with, and the case counts as slow.
       if (times.length === 1 || cpuMs > SLOW_FACTOR * median)
         found.push(`slow: ${side} ${cpuMs.toFixed(0)} ms for ${bytes} bytes`)
     }
@@ -73,7 +73,7 @@ export class Tally {
 
   #report(index: number, given: Case, finding: string): void {
     this.findings++
-    // The text has no numbers and no reports, so that similar findings are grouped.
+    // The text is stripped of numbers and reports, so that similar findings are grouped.
     const alike = `${given.kind}: ${finding.replaceAll(/\{.*?\}(?= \||$)/g, '').replaceAll(/[0-9]+/g, 'N')}`
     const before = this.#alike.get(alike) ?? 0
     this.#alike.set(alike, before + 1)
@@ -123,13 +123,13 @@ export class Tally {
 const isText = (part: Uint8Array): boolean =>
   /^[\x20-\x7e\n\u00a0-\uffff]*$/.test(Buffer.from(part).toString('utf8'))
 
-/** Returns a description of the difference; null: the two verdicts agree. */
+/** Returns a description of the difference, or null if the two verdicts agree. */
 export function differenceOf(own: Verdict, theirs: Verdict): string | null {
   const isSame =
     own.outcome !== 'crash' &&
     own.outcome === theirs.outcome &&
     own.code === theirs.code &&
-    // The position is compared only if both report one, because some readers report none.
+    // The two positions are compared only if both verifiers report a position. Some readers report none.
     (own.seq === null || theirs.seq === null || own.seq === theirs.seq) &&
     isDeepStrictEqual(own.facts, theirs.facts)
   return isSame ? null : `TypeScript ${shown(own)} | Python ${shown(theirs)}`

@@ -34,7 +34,7 @@ import type { Trust } from './case.ts'
 import { type Case, type Kind, knownKeys } from './cases.ts'
 
 /**
- * Verdict of a verifier on a case. `facts`: what the verifier found in an accepted case. The facts of both verifiers
+ * Verdict of a verifier on a case. `facts` is what the verifier found in an accepted case. The facts of both verifiers
  * are compared.
  */
 export type Verdict = {

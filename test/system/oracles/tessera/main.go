@@ -1,7 +1,10 @@
-// Runs a Tessera log whose checkpoints a witness must cosign before they are published.
-// Usage: tessera KEY VKEY FOLDER WITNESS URL LIMIT. WITNESS is the witness's key, and LIMIT the time that the witness may
-// take. `tessera NAME` makes and prints KEY and VKEY. Prints the newest checkpoint. Before that, Go's note library verifies
-// it with the keys of the log and of the witness.
+// Runs a Tessera log. A witness must cosign the log's checkpoints before they are published.
+//
+// Usage: tessera KEY VKEY FOLDER WITNESS URL LIMIT. WITNESS is the witness's key, and LIMIT is the maximum time that
+// the witness may take. Go's note library verifies the newest checkpoint with the keys of the log and of the witness.
+// Then the checkpoint is printed.
+//
+// `tessera NAME` makes and prints KEY and VKEY.
 package main
 
 import (

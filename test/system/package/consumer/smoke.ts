@@ -75,7 +75,10 @@ check(verifyWebhook === webhooks.verify, 'so is the receiver of webhooks')
 
 console.log(JSON.stringify({ records: report.records, entries: report.entries }))
 
-/** Takes a gated record from its creation to its verdict. One client creates and judges it, the other one delivers. */
+/**
+ * Takes a gated record from its creation to its verdict. One client creates and judges the record. The other client
+ * delivers.
+ */
 async function settle(): Promise<LedgerRecord> {
   const { id } = await tallystick.records.create({
     payload: { task: 'count' },
@@ -87,7 +90,7 @@ async function settle(): Promise<LedgerRecord> {
   return tallystick.records.verdict(id, { verdict: 'accept' }, { ifVersion: version })
 }
 
-/** Verifies a stored webhook request. The keys that signed it have no other use. */
+/** Verifies a stored webhook request. The keys that signed the request have no other use. */
 async function receive(): Promise<void> {
   const secret = 'whsec_AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE='
   const publicKey = 'whpk_gTl3Dqh9F19Wo1Rmw0x+zMuNipG07jeiXfYPW4/Js5Q='

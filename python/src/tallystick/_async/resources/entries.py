@@ -39,11 +39,11 @@ class AsyncEntries:
     ) -> AsyncIterator[EntryLine]:
         """`GET /v1/entries`: yields the entries in order, each once, while the answer arrives.
 
-        A broken connection is resumed after the last entry. `max_retries` limits the failures in a row. Nothing is verified
-        here: `tallystick.verify` verifies entries.
+        A broken connection is resumed after the last entry. `max_retries` limits the failures in a
+        row. Nothing is verified here: `tallystick.verify` verifies entries.
 
-        `after`: seq of the entry before the first one wanted; by default from the beginning. `limit`: yields at most this many
-        entries. `follow`: at the head, waits for further entries instead of ending.
+        `after`: yields only entries after this seq; by default all entries. `limit`: yields at most
+        this many entries. `follow`: at the head, waits for further entries instead of ending.
         """
         async with aclosing(sent_entries(self._http, after, limit, follow, options)) as entries:
             async for entry in entries:
@@ -54,10 +54,12 @@ class AsyncEntries:
         return self.stream(after=after, follow=True, **options)
 
     async def first_since(self, time: datetime, size: int, **options: Unpack[CallOptions]) -> int:
-        """Returns the seq of the first entry that was recorded at `time` or later; `size` if the first `size` entries are all older.
+        """Returns the seq of the first entry that was recorded at `time` or later. Returns `size` if
+        all of the first `size` entries are older.
 
-        Reads about log2(size) entries. Clocks of servers may differ by a minute. Entries recorded within a minute of `time` may
-        therefore be on either side of the result. Raises UsageError if `time` has no time zone.
+        Reads about log2(size) entries. Clocks of servers may differ by a minute. Entries recorded
+        within a minute of `time` may therefore be on either side of the result. Raises UsageError
+        if `time` has no time zone.
         """
         if time.tzinfo is None:
             raise UsageError('time needs a time zone, such as timezone.utc')
@@ -111,10 +113,12 @@ class AsyncExports:
         of: Mapping[str, str] | None = None,
         **options: Unpack[CallOptions],
     ) -> ExportMade:
-        """`POST /v1/exports`: appends an entry that records who exports entries `first` to `to`, before they are read.
+        """`POST /v1/exports`: records that the caller is going to export the entries `first` to `to`.
+        This appends an entry.
 
-        The command line calls it before each export. An export that is not announced leaves no entry. A ledger that accepts no
-        entries refuses the announcement at once, but can still be exported.
+        The command line calls it before each export. An export that is not announced leaves no
+        entry. A ledger that accepts no entries refuses the announcement at once, but can still be
+        exported.
         """
         body = {**members(documents=documents, to=to), 'of': dict(of or {}), 'from': first}
         return await self._http.json(ExportMade, ops.POST_EXPORTS, Call(body=body, options=options, unretried=('ledger_moving',)))
@@ -154,7 +158,8 @@ class AsyncExport:
 async def sent_entries(
     http: AsyncTransport, after: int, limit: int | None, follow: bool, options: CallOptions
 ) -> AsyncGenerator[SentEntry]:
-    """Yields the entries of `entries.stream`, each with the JSON object that the server sent."""
+    """Yields the same entries as `entries.stream`, each with the JSON object that the server sent.
+    """
     if after < -1 or (limit is not None and limit < 0):
         raise UsageError('after must be a seq, and limit a number of entries')
     retries = http.retries_of(options)
@@ -182,7 +187,7 @@ async def sent_entries(
 async def _read(http: AsyncTransport, start: int, end: int | None, options: CallOptions) -> AsyncGenerator[SentEntry]:
     """Yields the entries of one answer."""
     query = members(after=None if start == 0 else start - 1, limit=None if end is None else end - start)
-    # No retries here: the caller resumes the stream and counts them.
+    # This request is not retried, because the caller resumes the stream and counts the failures.
     once: CallOptions = {**options, 'max_retries': 0}
     lines, seq = Lines(ENTRIES_ASKED), start
     async with await http.stream(ops.GET_ENTRIES, NDJSON, Call(query=query, options=once)) as pieces:

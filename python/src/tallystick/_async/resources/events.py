@@ -25,8 +25,9 @@ EVENT_STREAM: Final = 'text/event-stream'
 class AsyncEvents:
     """Events of the ledger.
 
-    Filters of the methods: `events` takes only events of these names, `types` only events about records of these types. A type
-    is `name/version`, or a name for all its versions. Without a filter, all events are returned.
+    Two filters select events: `events` by the name of the event, `types` by the type of the record.
+    A type is `name/version`, or a name for all its versions. Without a filter, all events are
+    returned.
     """
 
     def __init__(self, http: AsyncTransport) -> None:
@@ -42,9 +43,11 @@ class AsyncEvents:
         limit: int | None = None,
         **options: Unpack[CallOptions],
     ) -> EventPage:
-        """`GET /v1/events`: returns one page. Continue at `next_cursor`: at once if `more` is true, otherwise later.
+        """`GET /v1/events`: returns one page. To get the next page, pass its `next_cursor` as
+        `cursor`: at once if `more` is true, otherwise later.
 
-        `cursor`: of an earlier page, or of a tailed event. `from_`: where to start without a cursor; by default the beginning.
+        - `cursor`: the cursor of an earlier page or of a tailed event.
+        - `from_`: where to start if there is no cursor; by default at the oldest event.
         """
         query = {**filter_of(events, types), **members(cursor=cursor, from_=from_, limit=limit)}
         return await self._http.json(EventPage, ops.GET_EVENTS, Call(query=query, options=options))
@@ -76,12 +79,13 @@ class AsyncEvents:
     ) -> AsyncIterator[TailedEvent]:
         """`GET /v1/events` as a stream: yields each event once, in order, without end.
 
-        A broken connection, or one that a restarting server closed, is resumed after the last event. Once the stream was open,
-        retries are unlimited, unless `max_retries` limits the failures in a row. Raises TallystickError if the server cannot be
-        reached at first, or if the stream cannot go on, such as after the key was revoked.
+        A broken connection, or one that a restarting server closed, is resumed after the last
+        event. Once the stream was open, retries are unlimited, unless `max_retries` limits the
+        failures in a row. Raises TallystickError if the first connection fails, or if the stream
+        cannot be resumed, for example because the key was revoked.
 
-        `after`: starts after this cursor. `from_`: where to start without a cursor; by default at the events from now on.
-        Raises UsageError if both are given.
+        `after`: a cursor; the stream starts after it. `from_`: where to start if there is no
+        cursor; by default at the next new event. Raises UsageError if both are given.
         """
         if after is not None and from_ is not None:
             raise UsageError('tail takes after or from_, not both')
@@ -101,8 +105,8 @@ class AsyncEvents:
                     async for piece in stream:
                         for event in parse_events(parser, piece):
                             yield event
-                        # The first chunk contains only the starting cursor. It does not show progress: it arrives
-                        # even if every connection breaks after it.
+                        # The first chunk contains only the starting cursor. It does not count as
+                        # progress, because it arrives even if every connection breaks after it.
                         pieces += 1
                         if pieces > 1:
                             retries.reset()
@@ -112,11 +116,12 @@ class AsyncEvents:
             except TallystickError as error:
                 await sleep(retries.delay_before(error))
                 continue
-            # The server closed the stream, because it shuts down or to spread its clients over the servers.
+            # The server closed the stream on purpose: it shuts down, or it spreads its clients over
+            # several servers.
             await sleep(retry * (0.5 + random.random() / 2))
 
     async def _open(self, query: dict[str, Any], options: CallOptions) -> AsyncByteStream:
-        # No retries here: `tail` resumes the stream and counts them.
+        # This request is not retried, because `tail` resumes the stream and counts the failures.
         once: CallOptions = {'timeout': SILENCE_SECONDS_MAX, **options, 'max_retries': 0}
         return await self._http.stream(ops.GET_EVENTS, EVENT_STREAM, Call(query=query, options=once))
 

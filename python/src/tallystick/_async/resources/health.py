@@ -11,7 +11,9 @@ from ..transport import AsyncTransport
 
 
 class AsyncHealth:
-    """Health of the server. By default these calls are not retried, so that a failure shows at once."""
+    """Health of the server. By default these calls are not retried, so that a failure is reported at
+    once.
+    """
 
     def __init__(self, http: AsyncTransport) -> None:
         self._http = http

@@ -35,8 +35,8 @@ class AsyncKeys:
     ) -> KeyWithSecret:
         """`POST /v1/keys`: creates an API key. `key` of the answer is its secret.
 
-        Without `agent`, registers a new agent of that name. Raises SecretLostError if the first answer was lost and the call was
-        repeated: `rotate` makes a new secret.
+        Without `agent`, registers a new agent of that name. Raises SecretLostError if the first
+        answer was lost and the call was repeated. Then call `rotate` to get a new secret.
         """
         body = members(name=name, scopes=scopes, agent=agent, expires_at=expires_at)
         made = await self._http.plain(ops.POST_KEYS, Call(body=body, options=options))
@@ -53,7 +53,8 @@ class AsyncKeys:
         return await self._http.json(ApiKey, ops.GET_KEYS_BY_ID, Call(params={'id': id}, options=options))
 
     async def rotate(self, id: str, *, overlap_seconds: int | None = None, **options: Unpack[CallOptions]) -> KeyWithSecret:
-        """`POST /v1/keys/{id}/rotate`: makes a new secret. Earlier ones stay valid for `overlap_seconds`, by default one hour.
+        """`POST /v1/keys/{id}/rotate`: makes a new secret. Earlier secrets stay valid for
+        `overlap_seconds`, by default one hour.
 
         Not retried after a lost answer, because each call makes a secret.
         """
@@ -75,6 +76,8 @@ class AsyncKeys:
         return await self._http.json(RateLimitAnswer, ops.PUT_KEYS_BY_ID_RATE_LIMIT, call)
 
     async def set_otlp(self, id: str, otlp: OtlpSettingsParam | None, **options: Unpack[CallOptions]) -> KeyOtlp:
-        """`PUT /v1/keys/{id}/otlp`: sets which spans and logs the key accepts, and whether their content is stored. None: the default."""
+        """`PUT /v1/keys/{id}/otlp`: sets which spans and logs the key accepts, and whether their
+        content is stored. None restores the default.
+        """
         call = Call(params={'id': id}, body={'otlp': otlp}, options=options)
         return await self._http.json(KeyOtlp, ops.PUT_KEYS_BY_ID_OTLP, call)

@@ -31,9 +31,11 @@ if TYPE_CHECKING:
 
 
 class AsyncPeers:
-    """Peerings with ledgers of other servers. To share a record, use `share` of `records.create`, or `records.share`.
+    """Peerings with ledgers of other servers. To share a record, use `share` of `records.create`, or
+    `records.share`.
 
-    `invite` and `accept` take no idempotency key and are not retried: after a lost answer, check `list`.
+    `invite` and `accept` take no idempotency key and are not retried. After a lost answer, call
+    `list` to see whether the peering exists.
     """
 
     def __init__(self, http: AsyncTransport) -> None:
@@ -51,7 +53,9 @@ class AsyncPeers:
         return made
 
     async def accept(self, *, name: str, invitation: str, **options: Unpack[CallOptions]) -> NewPeer:
-        """`POST /v1/peers`: accepts another ledger's invitation. The worker carries it out; `state` shows when it is done."""
+        """`POST /v1/peers`: accepts another ledger's invitation. The worker then contacts the other
+        server; `state` shows when this is done.
+        """
         call = Call(body={'name': name, 'invitation': invitation}, options=options)
         return await self._http.json(NewPeer, ops.POST_PEERS, call)
 
@@ -76,7 +80,9 @@ class AsyncPeers:
         return await self._change(ops.POST_PEERS_BY_ID_REVOKE, id, members(code=code), options)
 
     async def set_budget(self, id: str, budget: BudgetParam | None, **options: Unpack[CallOptions]) -> Peer:
-        """`PUT /v1/peers/{id}/budget`: sets the bytes that this side stores for the peer in 24 hours. None: the default of all peers."""
+        """`PUT /v1/peers/{id}/budget`: sets how many entries and bytes this side stores for the peer
+        in 24 hours. None restores the default.
+        """
         return await self._change(ops.PUT_PEERS_BY_ID_BUDGET, id, {'budget': budget}, options)
 
     async def _change(self, operation: Operation, id: str, body: dict[str, Any], options: CallOptions) -> Peer:
@@ -108,7 +114,9 @@ class AsyncPeers:
         return (await self._http.json(PeerReplay, ops.POST_PEERS_BY_ID_REPLAY, call)).replayed
 
     def forks(self, id: str, *, limit: int | None = None, **options: Unpack[CallOptions]) -> AsyncListing[PeerFork]:
-        """`GET /v1/peers/{id}/forks`: lists entries, signed by the other side, that contradict entries that it sent before."""
+        """`GET /v1/peers/{id}/forks`: lists entries of the other side that contradict its earlier
+        entries. The other side has signed both.
+        """
         return listing(self._http, PeerFork, ops.GET_PEERS_BY_ID_FORKS, members(limit=limit), options, {'id': id})
 
     async def reconciliation(self, id: str, **options: Unpack[CallOptions]) -> PeerReconciliation:

@@ -71,5 +71,7 @@ class AsyncStatements:
         return await self._http.json(RegistrationPolicy, ops.PUT_REGISTRATION_POLICY, call)
 
     async def policy(self, **options: Unpack[CallOptions]) -> RegistrationPolicy:
-        """`GET /v1/registration-policy`: returns the policy. Raises NotFoundError if none was set."""
+        """`GET /v1/registration-policy`: returns the policy. Raises NotFoundError if the ledger has no
+        policy.
+        """
         return await self._http.json(RegistrationPolicy, ops.GET_REGISTRATION_POLICY, Call(options=options))

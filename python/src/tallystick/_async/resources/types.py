@@ -54,7 +54,7 @@ class AsyncRecordTypes:
         return listing(self._http, TypeSummary, ops.GET_TYPES, members(name=name, limit=limit), options)
 
     async def get(self, type: str, **options: Unpack[CallOptions]) -> RecordType:
-        """`GET /v1/types/{name}/{version}`: returns a type: `get('order/1')`."""
+        """`GET /v1/types/{name}/{version}`: returns a type, for example with `get('order/1')`."""
         call = Call(params=split_type(type), options=options)
         return await self._http.json(RecordType, ops.GET_TYPES_BY_NAME_BY_VERSION, call)
 

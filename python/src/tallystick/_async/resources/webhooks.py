@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 class AsyncWebhooks:
     """Webhooks: endpoints that receive the ledger's events, and their deliveries.
 
-    A receiver verifies deliveries with `tallystick.webhooks.verify`. No method takes an idempotency key. After a lost answer, a
-    call is retried if it may safely be made twice. `delete`, `rotate_secret`, `test`, `redeliver` and `recover` are not
-    retried: check the state before you repeat one of them.
+    A receiver verifies deliveries with `tallystick.webhooks.verify`. No method takes an idempotency
+    key. After a lost answer, a call is retried only if a second call changes nothing more.
+    `delete`, `rotate_secret`, `test`, `redeliver` and `recover` are not retried: check the state
+    before you repeat one of them.
     """
 
     def __init__(self, http: AsyncTransport) -> None:
@@ -42,10 +43,12 @@ class AsyncWebhooks:
         include: Sequence[Literal['documents', 'envelope']] | None = None,
         **options: Unpack[CallOptions],
     ) -> WebhookWithSecret:
-        """`POST /v1/webhooks`: creates a webhook for events from now on. `secret` of the answer verifies its deliveries.
+        """`POST /v1/webhooks`: creates a webhook for events from now on. `secret` of the answer
+        verifies its deliveries.
 
-        Raises ConflictError if the ledger has the same webhook already; `problem['webhook']` is its id. Raises SecretLostError if
-        the first answer was lost and the call was repeated: `rotate_secret` makes a new secret.
+        Raises ConflictError if the ledger has the same webhook already; `problem['webhook']` is its
+        id. Raises SecretLostError if the first answer was lost and the call was repeated. Then call
+        `rotate_secret` to get a new secret.
         """
         body = members(url=url, events=events, description=description, types=types, include=include)
         retries = self._http.retries_of(options)
@@ -80,7 +83,9 @@ class AsyncWebhooks:
         include: Sequence[Literal['documents', 'envelope']] | None = None,
         **options: Unpack[CallOptions],
     ) -> Webhook:
-        """`PATCH /v1/webhooks/{id}`: changes the given settings. The others and the secrets stay as they are."""
+        """`PATCH /v1/webhooks/{id}`: changes the given settings. Other settings and the secrets stay
+        unchanged.
+        """
         body = members(url=url, events=events, types=types, include=include)
         if not isinstance(description, NotGiven):
             body['description'] = description
@@ -110,7 +115,9 @@ class AsyncWebhooks:
         return await self._http.json(WebhookWithSecret, ops.POST_WEBHOOKS_BY_ID_ROTATE_SECRET, call)
 
     async def test(self, id: str, **options: Unpack[CallOptions]) -> Delivery:
-        """`POST /v1/webhooks/{id}/test`: sends a test event without content. `delivery` returns its outcome later."""
+        """`POST /v1/webhooks/{id}/test`: sends a test event without content. Call `delivery` later to
+        get the outcome.
+        """
         return await self._deliver(ops.POST_WEBHOOKS_BY_ID_TEST, {'id': id}, options)
 
     def deliveries(
@@ -128,12 +135,16 @@ class AsyncWebhooks:
         return listing(self._http, DeliverySummary, ops.GET_WEBHOOKS_BY_ID_DELIVERIES, query, options, {'id': id})
 
     async def delivery(self, id: str, event: str, **options: Unpack[CallOptions]) -> Delivery:
-        """`GET /v1/webhooks/{id}/deliveries/{event}`: returns a delivery with its attempts. `event`: `evt_…`, the `webhook-id`."""
+        """`GET /v1/webhooks/{id}/deliveries/{event}`: returns a delivery with its attempts. `event`:
+        id of the event, `evt_…`, which the header `webhook-id` contains.
+        """
         call = Call(params={'id': id, 'event': event}, options=options)
         return await self._http.json(Delivery, ops.GET_WEBHOOKS_BY_ID_DELIVERIES_BY_EVENT, call)
 
     async def redeliver(self, id: str, event: str, **options: Unpack[CallOptions]) -> Delivery:
-        """`POST /v1/webhooks/{id}/deliveries/{event}/redeliver`: delivers the event again now, under the same id, in any state."""
+        """`POST /v1/webhooks/{id}/deliveries/{event}/redeliver`: delivers the event again now, under
+        the same id, even if it was already delivered.
+        """
         operation = ops.POST_WEBHOOKS_BY_ID_DELIVERIES_BY_EVENT_REDELIVER
         return await self._deliver(operation, {'id': id, 'event': event}, options)
 
@@ -152,7 +163,8 @@ class AsyncWebhooks:
             redelivered += page.redelivered
             if not page.more:
                 return redelivered
-            # A server that queues nothing but reports more would be asked for ever.
+            # Without this check, a server that queues nothing, but reports that there are more
+            # deliveries, would keep this loop running for ever.
             if page.redelivered <= 0:
                 raise wrong_server('the server answered that it redelivered nothing and that more remains')
 
@@ -167,8 +179,8 @@ class AsyncWebhooks:
     ) -> Webhook:
         """`POST /v1/webhooks/{id}/recover`: delivers the events of a period that were never delivered.
 
-        `delivered`: True delivers all events of the period again. The server works in the background; `standing.recovery` shows its
-        progress.
+        With `delivered=True`, delivers all events of the period again. The server works in the
+        background; `standing.recovery` shows its progress.
         """
         body: dict[str, Any] = members(since=since, until=until, delivered=delivered)
         call = Call(params={'id': id}, body=body, options=options)

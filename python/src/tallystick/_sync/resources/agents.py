@@ -26,7 +26,10 @@ class Agents:
         return self._http.json(Agent, ops.POST_AGENTS, Call(body={'name': name}, options=options))
 
     def list(self, *, name: str | None = None, limit: int | None = None, **options: Unpack[CallOptions]) -> Listing[Agent]:
-        """`GET /v1/agents`: lists the agents in order of registration. `name`: only the agent of this name. `limit`: agents a page."""
+        """`GET /v1/agents`: lists the agents in order of registration.
+
+        `name`: returns only the agent of this name. `limit`: maximum number of agents per page.
+        """
         return listing(self._http, Agent, ops.GET_AGENTS, members(name=name, limit=limit), options)
 
     def get(self, id: str, **options: Unpack[CallOptions]) -> Agent:
@@ -44,23 +47,31 @@ class Agents:
         required: bool | None = None,
         **options: Unpack[WriteOptions],
     ) -> SigningKey:
-        """`POST /v1/agents/{id}/signing-keys`: registers a key with which the agent signs its entries itself.
+        """`POST /v1/agents/{id}/signing-keys`: registers a key with which the agent signs its entries
+        itself.
 
-        `spki`: the public key, DER in base64. `proof`: signature that proves possession of the key.
-        `endorsement`: signature of a current key of the agent, needed after its first key.
-        `required`: from now on, and for good, the server accepts nothing in the agent's name that the agent did not sign.
+        - `spki`: the public key, DER in base64.
+        - `proof`: signature that proves possession of the key.
+        - `endorsement`: signature of a current key of the agent, needed for every key after the
+          first.
+        - `required`: if True, the server from now on accepts an entry in the agent's name only with
+          the agent's signature. This cannot be undone.
         """
         body = members(alg=alg, spki=spki, proof=proof, endorsement=endorsement, required=required)
         call = Call(params={'id': id}, body=body, options=options)
         return self._http.json(SigningKey, ops.POST_AGENTS_BY_ID_SIGNING_KEYS, call)
 
     def list_signing_keys(self, id: str, *, limit: int | None = None, **options: Unpack[CallOptions]) -> Listing[SigningKey]:
-        """`GET /v1/agents/{id}/signing-keys`: lists the signing keys in order of registration, with revoked ones."""
+        """`GET /v1/agents/{id}/signing-keys`: lists the signing keys in order of registration,
+        including revoked keys.
+        """
         operation = ops.GET_AGENTS_BY_ID_SIGNING_KEYS
         return listing(self._http, SigningKey, operation, members(limit=limit), options, {'id': id})
 
     def revoke_signing_key(self, id: str, kid: str, **options: Unpack[WriteOptions]) -> SigningKey:
-        """`POST /v1/agents/{id}/signing-keys/{kid}/revoke`: revokes a signing key for good. It signs nothing from now on."""
+        """`POST /v1/agents/{id}/signing-keys/{kid}/revoke`: revokes a signing key for good. Later
+        signatures of the key are refused.
+        """
         call = Call(params={'id': id, 'kid': kid}, body={}, options=options)
         return self._http.json(SigningKey, ops.POST_AGENTS_BY_ID_SIGNING_KEYS_BY_KID_REVOKE, call)
 

@@ -25,7 +25,9 @@ class Audits:
         self._http = http
 
     def start(self, **options: Unpack[CallOptions]) -> Audit:
-        """`POST /v1/audits`: starts an audit in the background. If an audit is queued or running already, returns that one."""
+        """`POST /v1/audits`: starts an audit in the background. If an audit is already queued or
+        running, returns that audit.
+        """
         return self._http.json(Audit, ops.POST_AUDITS, Call(body={}, options=options))
 
     def list(self, *, limit: int | None = None, **options: Unpack[CallOptions]) -> Listing[Audit]:
@@ -39,8 +41,9 @@ class Audits:
     def run(self, *, on_progress: Callable[[Audit], object] | None = None, **options: Unpack[CallOptions]) -> Audit:
         """Starts an audit, waits until it ends, and returns it. The wait has no time limit.
 
-        `ok` of the audit tells whether the ledger verifies. `ok` is None if the ledger could not be read: `state` is then `failed`.
-        `on_progress` is called with the audit after each poll.
+        `ok` of the audit is True if the ledger verifies, and False if not. `ok` is None if the
+        ledger could not be read; then `state` is `failed`. `on_progress` is called with the audit
+        after each poll.
         """
         audit = self.start(**options)
         poll = POLL_SECONDS_MIN

@@ -22,10 +22,12 @@ class Batches:
         self._http = http
 
     def notarize(self, records: Sequence[BatchItemParam], **options: Unpack[WriteOptions]) -> Batch:
-        """`POST /v1/records/batch`: notarizes all records or none. The answer lists them in the order of `records`.
+        """`POST /v1/records/batch`: notarizes all records or none. The answer lists the records in the
+        order of `records`.
 
-        An item has the server's names: `{'type': 'order/1', 'payload': {…}, 'occurredAt': …}`. `type` is required.
-        `parent` is a record's id, or the index of an earlier item in this list, from 0.
+        The members of an item have the server's names: `{'type': 'order/1', 'payload': {…},
+        'occurredAt': …}`. `type` is required. `parent` is a record's id, or the index (from 0) of
+        an earlier item in this list.
         """
         body: dict[str, Any] = {'records': list(records)}
         return self._http.json(Batch, ops.POST_RECORDS_BATCH, Call(body=body, options=options))

@@ -226,7 +226,7 @@ class Bundles:
         yield last_line(len(wanted))
 
     def _proved(self, wanted: Sequence[Wanted], tree: Tree, request: BundleRequest) -> Generator[bytes, None, None]:
-        """Yields the lines of these entries, each with its path in the tree."""
+        """Yields the lines of the `wanted` entries, each with its path in the tree."""
         for at in range(0, len(wanted), BUNDLE_REQUESTS_MAX):
             part = wanted[at : at + BUNDLE_REQUESTS_MAX]
             for line in gather([partial(self._line, each, tree, request) for each in part]):
@@ -261,7 +261,9 @@ class Bundles:
         return needs
 
     def _policies_before(self, needs: Needs, request: BundleRequest) -> list[int]:
-        """Returns the seq of the current registration policy, if it precedes the range and statements in the range refer to it.
+        """Returns a list with the seq of the current registration policy, if statements in the range
+        were registered under this policy and the policy precedes the range. Otherwise returns an
+        empty list.
 
         Earlier policies are not searched for.
         """
@@ -280,8 +282,8 @@ class Bundles:
     def _tree(self, proof: EntryProof, agents: Iterable[str], more: Iterable[int], request: BundleRequest) -> Tree:
         """Returns the tree to which a proof belongs.
 
-        Its `foundation` lists the ledger's definition, its key rotations (each is the last entry under the old key), the entries
-        about the signing keys of `agents`, and the entries `more`.
+        Its `foundation` lists the first entry of the ledger, the entries that end a ledger key, the
+        entries about the signing keys of `agents`, and the entries `more`.
         """
         size, keys, agent_keys = proof.tree_size, Keys(), AgentKeys(proof.tree_size)
         last = self._last_of_server(size, request)
@@ -298,9 +300,11 @@ class Bundles:
         return keys.take(self._prove(seq, size, request))
 
     def _rotations(self, start: tuple[int, str], end: tuple[int, str], size: int, keys: Keys, request: BundleRequest) -> list[int]:
-        """Returns the rotations between two entries, found by the keys at these entries.
+        """Returns the seqs of the key rotations between the entries `start` and `end`. Each of the two
+        is given as its seq and the kid of the ledger's key at that entry.
 
-        A replaced key never returns. Therefore no rotation lies between two entries of the same key.
+        A replaced key never returns. Therefore no rotation lies between two entries with the same
+        key.
         """
         if start[1] == end[1]:
             return []
@@ -315,7 +319,9 @@ class Bundles:
         return before + self._rotations(between, end, size, keys, request)
 
     def _next_of_server(self, start: int, end: int, request: BundleRequest) -> int | None:
-        """Returns the first entry that the server signed, from `start` up to `end`, excluded. None: the server signed none of them."""
+        """Returns the seq of the first entry that the server signed, from `start` up to `end`,
+        excluded. Returns None if agents signed all of these entries.
+        """
         with closing(self._stream(start, end, request)) as entries:
             for entry in entries:
                 if is_of_server(entry.line):
@@ -323,7 +329,9 @@ class Bundles:
         return None
 
     def _last_of_server(self, end: int, request: BundleRequest) -> int:
-        """Returns the last entry before `end` that the server signed. It exists, because the server signs a ledger's first entry."""
+        """Returns the seq of the last entry before `end` that the server signed. It always exists,
+        because the server signs a ledger's first entry.
+        """
         span = 1
         while True:
             start = max(0, end - span)

@@ -27,9 +27,11 @@ class Checkpoints:
         self._http = http
 
     def latest(self, *, cosignatures: int | None = None, **options: Unpack[CallOptions]) -> str | None:
-        """`GET /v1/checkpoints/latest`: returns the newest checkpoint. None: the ledger is seconds old and has no checkpoint yet.
+        """`GET /v1/checkpoints/latest`: returns the newest checkpoint. Returns None if the ledger has
+        no checkpoint yet, because it was created only seconds ago.
 
-        `cosignatures`: returns the newest checkpoint with at least this many cosignatures of witnesses. None: no checkpoint has them.
+        `cosignatures`: returns the newest checkpoint with at least this many cosignatures of
+        witnesses, or None if there is no such checkpoint.
         """
         call = Call(query={'cosignatures': cosignatures}, options=options, unretried=(PENDING,))
         try:
@@ -40,7 +42,9 @@ class Checkpoints:
             raise
 
     def get(self, size: int, **options: Unpack[CallOptions]) -> str:
-        """`GET /v1/checkpoints/{size}`: returns the checkpoint of this size. Raises NotFoundError if none was published."""
+        """`GET /v1/checkpoints/{size}`: returns the checkpoint of this size. Raises NotFoundError if
+        there is no such checkpoint.
+        """
         call = Call(params={'size': size}, options=options)
         return (self._http.bytes(ops.GET_CHECKPOINTS_BY_SIZE, NOTE, call)).decode()
 
@@ -57,7 +61,8 @@ class Checkpoints:
         return self._http.json(ConsistencyProof, ops.GET_CHECKPOINTS_CONSISTENCY, call)
 
     def consistency_receipt(self, from_size: int, to_size: int | None = None, **options: Unpack[CallOptions]) -> bytes:
-        """`GET /v1/checkpoints/consistency/receipt`: returns the same proof as a COSE receipt.
+        """`GET /v1/checkpoints/consistency/receipt`: returns the proof of `consistency` as a COSE
+        receipt.
 
         `to_size`: size of a published checkpoint; by default the newest.
         """

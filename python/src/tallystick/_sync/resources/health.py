@@ -12,7 +12,9 @@ from ..transport import Transport
 
 
 class Health:
-    """Health of the server. By default these calls are not retried, so that a failure shows at once."""
+    """Health of the server. By default these calls are not retried, so that a failure is reported at
+    once.
+    """
 
     def __init__(self, http: Transport) -> None:
         self._http = http

@@ -33,9 +33,11 @@ class Ledgers:
         self._http = http
 
     def create(self, *, name: str, agent: str | None = None, **options: Unpack[CallOptions]) -> NewLedger:
-        """`POST /v1/ledgers`: creates a ledger with a first agent and an API key with all scopes, whose secret is shown once.
+        """`POST /v1/ledgers`: creates a ledger with a first agent and an API key with all scopes. The
+        key's secret is shown only once.
 
-        Not retried after a lost answer, because each call makes a ledger: check `list`.
+        Not retried after a lost answer, because each call makes a ledger. Call `list` to see
+        whether the ledger was created.
         """
         return self._http.json(NewLedger, ops.POST_LEDGERS, Call(body=members(name=name, agent=agent), options=options))
 
@@ -48,7 +50,9 @@ class Ledgers:
         return self._http.json(LedgerSummary, ops.GET_LEDGERS_BY_ID, Call(params={'id': id}, options=options))
 
     def freeze(self, id: str, **options: Unpack[CallOptions]) -> LedgerSummary:
-        """`POST /v1/ledgers/{id}/freeze`: freezes a ledger. It accepts no entries and can still be read."""
+        """`POST /v1/ledgers/{id}/freeze`: freezes a ledger. A frozen ledger accepts no entries and can
+        still be read.
+        """
         call = Call(params={'id': id}, body={}, options=options)
         return self._http.json(LedgerSummary, ops.POST_LEDGERS_BY_ID_FREEZE, call)
 
@@ -68,19 +72,22 @@ class Ledgers:
         return self._http.json(RateLimitAnswer, ops.PUT_LEDGERS_BY_ID_RATE_LIMIT, call)
 
     def set_tiles(self, id: str, tiles: Literal['key', 'public'], **options: Unpack[CallOptions]) -> LedgerTiles:
-        """`PUT /v1/ledgers/{id}/tiles`: sets who may read the ledger's tiles, which contain all entries: anybody (`public`), or its API
-        keys (`key`).
+        """`PUT /v1/ledgers/{id}/tiles`: sets who may read the ledger's tiles, which contain all
+        entries: anybody (`public`), or only callers with an API key of the ledger (`key`).
         """
         call = Call(params={'id': id}, body={'tiles': tiles}, options=options)
         return self._http.json(LedgerTiles, ops.PUT_LEDGERS_BY_ID_TILES, call)
 
     def get_restore(self, id: str, **options: Unpack[CallOptions]) -> LedgerRestore:
-        """`GET /v1/ledgers/{id}/restore`: returns the losses of a ledger whose database was restored from an older backup."""
+        """`GET /v1/ledgers/{id}/restore`: returns which entries a ledger has lost because its database
+        was restored from an older backup.
+        """
         call = Call(params={'id': id}, options=options)
         return self._http.json(LedgerRestore, ops.GET_LEDGERS_BY_ID_RESTORE, call)
 
     def acknowledge_restore(self, id: str, *, known: KnownCheckpointParam, **options: Unpack[CallOptions]) -> LedgerRestore:
-        """`POST /v1/ledgers/{id}/restore`: acknowledges the losses, after which the ledger accepts entries again.
+        """`POST /v1/ledgers/{id}/restore`: acknowledges the lost entries. The ledger then accepts
+        entries again.
 
         `known`: the checkpoint that `get_restore` returned.
         """

@@ -32,9 +32,11 @@ if TYPE_CHECKING:
 
 
 class Peers:
-    """Peerings with ledgers of other servers. To share a record, use `share` of `records.create`, or `records.share`.
+    """Peerings with ledgers of other servers. To share a record, use `share` of `records.create`, or
+    `records.share`.
 
-    `invite` and `accept` take no idempotency key and are not retried: after a lost answer, check `list`.
+    `invite` and `accept` take no idempotency key and are not retried. After a lost answer, call
+    `list` to see whether the peering exists.
     """
 
     def __init__(self, http: Transport) -> None:
@@ -52,7 +54,9 @@ class Peers:
         return made
 
     def accept(self, *, name: str, invitation: str, **options: Unpack[CallOptions]) -> NewPeer:
-        """`POST /v1/peers`: accepts another ledger's invitation. The worker carries it out; `state` shows when it is done."""
+        """`POST /v1/peers`: accepts another ledger's invitation. The worker then contacts the other
+        server; `state` shows when this is done.
+        """
         call = Call(body={'name': name, 'invitation': invitation}, options=options)
         return self._http.json(NewPeer, ops.POST_PEERS, call)
 
@@ -77,7 +81,9 @@ class Peers:
         return self._change(ops.POST_PEERS_BY_ID_REVOKE, id, members(code=code), options)
 
     def set_budget(self, id: str, budget: BudgetParam | None, **options: Unpack[CallOptions]) -> Peer:
-        """`PUT /v1/peers/{id}/budget`: sets the bytes that this side stores for the peer in 24 hours. None: the default of all peers."""
+        """`PUT /v1/peers/{id}/budget`: sets how many entries and bytes this side stores for the peer
+        in 24 hours. None restores the default.
+        """
         return self._change(ops.PUT_PEERS_BY_ID_BUDGET, id, {'budget': budget}, options)
 
     def _change(self, operation: Operation, id: str, body: dict[str, Any], options: CallOptions) -> Peer:
@@ -109,7 +115,9 @@ class Peers:
         return (self._http.json(PeerReplay, ops.POST_PEERS_BY_ID_REPLAY, call)).replayed
 
     def forks(self, id: str, *, limit: int | None = None, **options: Unpack[CallOptions]) -> Listing[PeerFork]:
-        """`GET /v1/peers/{id}/forks`: lists entries, signed by the other side, that contradict entries that it sent before."""
+        """`GET /v1/peers/{id}/forks`: lists entries of the other side that contradict its earlier
+        entries. The other side has signed both.
+        """
         return listing(self._http, PeerFork, ops.GET_PEERS_BY_ID_FORKS, members(limit=limit), options, {'id': id})
 
     def reconciliation(self, id: str, **options: Unpack[CallOptions]) -> PeerReconciliation:

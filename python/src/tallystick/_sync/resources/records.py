@@ -220,11 +220,12 @@ class Records:
     def get(self, id: str, *, peer: str | None = None, wait: float | None = None, **options: Unpack[CallOptions]) -> LedgerRecord:
         """`GET /v1/records/{id}`: returns a record.
 
-        `wait`: seconds, 20 or less. The server delays its answer for at most this long, while only the worker can take the
-        record's next step.
+        `wait`: seconds, at most 20. While only the worker can take the record's next step, the
+        server delays its answer, but not longer than this.
 
-        `peer`: the peer that sent the record. By default the ledger's own record of this id is returned; if the ledger has none,
-        the record of the peer that sent this id first.
+        `peer`: returns the record that this peer sent. By default the ledger's own record of this
+        id is returned. If the ledger has no such record, the record of the peer that sent this id
+        first is returned.
         """
         call = Call(
             params={'id': id},
@@ -243,10 +244,12 @@ class Records:
         peer: str | None = None,
         **options: Unpack[CallOptions],
     ) -> LedgerRecord:
-        """Waits until the record is in one of `states`, and returns it. The server answers as soon as the record changes.
+        """Waits until the record is in one of `states`, and returns the record. The server answers as
+        soon as the record changes.
 
-        Example: a principal waits for the worker's verification. `within`: seconds in total. Raises TallystickError when this time
-        is over, or when the record has ended in another state.
+        Use it, for example, when a principal waits for the worker's verification. `within`: maximum
+        wait in seconds. Raises TallystickError when this time is over, or when the record has ended
+        in another state.
         """
         wanted = ' or '.join(states)
         end = time.monotonic() + within
@@ -261,7 +264,7 @@ class Records:
                     f'{id} is still {record.state} after {within:g} s, not {wanted}; possible next events: {next_events}',
                     retryable=True,
                 )
-            # The server accepts tenths of a second.
+            # The server accepts a `wait` with one decimal place.
             held = min(WAIT_SECONDS_MAX, max(0.1, round(left, 1)))
             call = Call(
                 params={'id': id},
@@ -296,7 +299,9 @@ class Records:
         limit: int | None = None,
         **options: Unpack[SearchOptions],
     ) -> Listing[LedgerRecord]:
-        """`GET /v1/records`: lists records, newest first unless `order` is 'asc'. `limit`: records a page."""
+        """`GET /v1/records`: lists records, newest first unless `order` is 'asc'. `limit`: maximum
+        number of records per page.
+        """
         query = members(
             type=type,
             state=state,
@@ -337,9 +342,11 @@ class Records:
         cosignatures: int | None = None,
         **options: Unpack[CallOptions],
     ) -> EntryProof:
-        """`GET /v1/records/{id}/proof`: returns a proof of the record's first entry, or of its entry `seq`.
+        """`GET /v1/records/{id}/proof`: returns a proof of the record's first entry, or of its entry
+        `seq`.
 
-        The proof verifies without further data. The server waits some seconds for a checkpoint that covers the entry.
+        No other file is needed to verify the proof. The server waits some seconds for a checkpoint
+        that covers the entry.
         """
         query = members(seq=seq, size=size, cosignatures=cosignatures)
         call = Call(params={'id': id}, query=query, options=options)
@@ -356,9 +363,11 @@ class Records:
         statement: bool = True,
         **options: Unpack[CallOptions],
     ) -> bytes:
-        """`GET /v1/records/{id}/receipt`: returns the entry with its COSE receipt, a file that verifies with the ledger's note key alone.
+        """`GET /v1/records/{id}/receipt`: returns the entry with its COSE receipt, a file that
+        verifies with the ledger's note key alone.
 
-        `statement`: False returns the receipt alone. The server waits some seconds for a checkpoint that covers the entry.
+        With `statement=False`, returns the receipt without the entry. The server waits some seconds
+        for a checkpoint that covers the entry.
         """
         query = members(seq=seq, **receipt_query(size, cosignatures, wait, statement))
         call = Call(params={'id': id}, query=query, options=options)

@@ -29,9 +29,10 @@ class Retention:
         agent: str | None = None,
         **options: Unpack[CallOptions],
     ) -> RetentionRule:
-        """`POST /v1/retention/rules`: sets a rule. `days` None: documents are never erased.
+        """`POST /v1/retention/rules`: sets a rule. If `days` is None, documents are never erased.
 
-        A rule with more days applies to all records. A rule with fewer days applies only to records created from now on.
+        If the new rule has more days than the old rule, it applies to all records. If it has fewer
+        days, it applies only to records created from now on.
         """
         body = {**members(basis=basis, type=type, agent=agent), 'days': days}
         return self._http.json(RetentionRule, ops.POST_RETENTION_RULES, Call(body=body, options=options))
@@ -90,6 +91,8 @@ class Holds:
         return self._http.json(Hold, ops.POST_HOLDS_BY_SEQ_LIFT, Call(params={'seq': seq}, body={}, options=options))
 
     def list(self, *, standing: bool | None = None, limit: int | None = None, **options: Unpack[CallOptions]) -> Listing[Hold]:
-        """`GET /v1/holds`: lists the holds, newest first. `standing`: True leaves out lifted holds."""
+        """`GET /v1/holds`: lists the holds, newest first. With `standing=True`, lists only holds that
+        were not lifted.
+        """
         query = members(standing=None if standing is None else str(standing).lower(), limit=limit)
         return listing(self._http, Hold, ops.GET_HOLDS, query, options)

@@ -55,7 +55,7 @@ class RecordTypes:
         return listing(self._http, TypeSummary, ops.GET_TYPES, members(name=name, limit=limit), options)
 
     def get(self, type: str, **options: Unpack[CallOptions]) -> RecordType:
-        """`GET /v1/types/{name}/{version}`: returns a type: `get('order/1')`."""
+        """`GET /v1/types/{name}/{version}`: returns a type, for example with `get('order/1')`."""
         call = Call(params=split_type(type), options=options)
         return self._http.json(RecordType, ops.GET_TYPES_BY_NAME_BY_VERSION, call)
 

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 class Webhooks:
     """Webhooks: endpoints that receive the ledger's events, and their deliveries.
 
-    A receiver verifies deliveries with `tallystick.webhooks.verify`. No method takes an idempotency key. After a lost answer, a
-    call is retried if it may safely be made twice. `delete`, `rotate_secret`, `test`, `redeliver` and `recover` are not
-    retried: check the state before you repeat one of them.
+    A receiver verifies deliveries with `tallystick.webhooks.verify`. No method takes an idempotency
+    key. After a lost answer, a call is retried only if a second call changes nothing more.
+    `delete`, `rotate_secret`, `test`, `redeliver` and `recover` are not retried: check the state
+    before you repeat one of them.
     """
 
     def __init__(self, http: Transport) -> None:
@@ -43,10 +44,12 @@ class Webhooks:
         include: Sequence[Literal['documents', 'envelope']] | None = None,
         **options: Unpack[CallOptions],
     ) -> WebhookWithSecret:
-        """`POST /v1/webhooks`: creates a webhook for events from now on. `secret` of the answer verifies its deliveries.
+        """`POST /v1/webhooks`: creates a webhook for events from now on. `secret` of the answer
+        verifies its deliveries.
 
-        Raises ConflictError if the ledger has the same webhook already; `problem['webhook']` is its id. Raises SecretLostError if
-        the first answer was lost and the call was repeated: `rotate_secret` makes a new secret.
+        Raises ConflictError if the ledger has the same webhook already; `problem['webhook']` is its
+        id. Raises SecretLostError if the first answer was lost and the call was repeated. Then call
+        `rotate_secret` to get a new secret.
         """
         body = members(url=url, events=events, description=description, types=types, include=include)
         retries = self._http.retries_of(options)
@@ -81,7 +84,9 @@ class Webhooks:
         include: Sequence[Literal['documents', 'envelope']] | None = None,
         **options: Unpack[CallOptions],
     ) -> Webhook:
-        """`PATCH /v1/webhooks/{id}`: changes the given settings. The others and the secrets stay as they are."""
+        """`PATCH /v1/webhooks/{id}`: changes the given settings. Other settings and the secrets stay
+        unchanged.
+        """
         body = members(url=url, events=events, types=types, include=include)
         if not isinstance(description, NotGiven):
             body['description'] = description
@@ -111,7 +116,9 @@ class Webhooks:
         return self._http.json(WebhookWithSecret, ops.POST_WEBHOOKS_BY_ID_ROTATE_SECRET, call)
 
     def test(self, id: str, **options: Unpack[CallOptions]) -> Delivery:
-        """`POST /v1/webhooks/{id}/test`: sends a test event without content. `delivery` returns its outcome later."""
+        """`POST /v1/webhooks/{id}/test`: sends a test event without content. Call `delivery` later to
+        get the outcome.
+        """
         return self._deliver(ops.POST_WEBHOOKS_BY_ID_TEST, {'id': id}, options)
 
     def deliveries(
@@ -129,12 +136,16 @@ class Webhooks:
         return listing(self._http, DeliverySummary, ops.GET_WEBHOOKS_BY_ID_DELIVERIES, query, options, {'id': id})
 
     def delivery(self, id: str, event: str, **options: Unpack[CallOptions]) -> Delivery:
-        """`GET /v1/webhooks/{id}/deliveries/{event}`: returns a delivery with its attempts. `event`: `evt_…`, the `webhook-id`."""
+        """`GET /v1/webhooks/{id}/deliveries/{event}`: returns a delivery with its attempts. `event`:
+        id of the event, `evt_…`, which the header `webhook-id` contains.
+        """
         call = Call(params={'id': id, 'event': event}, options=options)
         return self._http.json(Delivery, ops.GET_WEBHOOKS_BY_ID_DELIVERIES_BY_EVENT, call)
 
     def redeliver(self, id: str, event: str, **options: Unpack[CallOptions]) -> Delivery:
-        """`POST /v1/webhooks/{id}/deliveries/{event}/redeliver`: delivers the event again now, under the same id, in any state."""
+        """`POST /v1/webhooks/{id}/deliveries/{event}/redeliver`: delivers the event again now, under
+        the same id, even if it was already delivered.
+        """
         operation = ops.POST_WEBHOOKS_BY_ID_DELIVERIES_BY_EVENT_REDELIVER
         return self._deliver(operation, {'id': id, 'event': event}, options)
 
@@ -153,7 +164,8 @@ class Webhooks:
             redelivered += page.redelivered
             if not page.more:
                 return redelivered
-            # A server that queues nothing but reports more would be asked for ever.
+            # Without this check, a server that queues nothing, but reports that there are more
+            # deliveries, would keep this loop running for ever.
             if page.redelivered <= 0:
                 raise wrong_server('the server answered that it redelivered nothing and that more remains')
 
@@ -168,8 +180,8 @@ class Webhooks:
     ) -> Webhook:
         """`POST /v1/webhooks/{id}/recover`: delivers the events of a period that were never delivered.
 
-        `delivered`: True delivers all events of the period again. The server works in the background; `standing.recovery` shows its
-        progress.
+        With `delivered=True`, delivers all events of the period again. The server works in the
+        background; `standing.recovery` shows its progress.
         """
         body: dict[str, Any] = members(since=since, until=until, delivered=delivered)
         call = Call(params={'id': id}, body=body, options=options)
