@@ -1,6 +1,6 @@
 """Agents that may make entries: their API keys with scopes, and their signing keys."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -242,7 +242,7 @@ class Actors:
             raise Refused('duplicate_subject', f'{name} is revoked')
         key.revoked_ms = statement.ms
 
-    def register_signing_key(self, statement: Statement, known: set[bytes]) -> None:
+    def register_signing_key(self, statement: Statement, known: Container[bytes]) -> None:
         """Registers the key of a statement. `known`: kids of all keys that have signed for the ledger.
         """
         predicate = statement.predicate
@@ -252,7 +252,7 @@ class Actors:
             raise Refused('duplicate_subject', f'the key {key.kid.hex()} was there before')
         text = possession_text(statement)
         if not is_signed(key, f.from_base64(predicate['proof'], 'a proof'), text):
-            raise Refused('agent_key_refused', 'the proof of possession does not verify')
+            raise Refused('agent_key_refused', f'possession of the key {key.kid.hex()} was not proven')
         self._check_endorsement(predicate, text, agent)
         if agent.current_keys >= AGENT_KEYS_MAX:
             raise Refused('agent_key_refused', f'{AGENT_KEYS_MAX} keys are current')
@@ -274,19 +274,19 @@ class Actors:
     def check_all_pinned(self) -> None:
         for agent, kids in self.pinned.items():
             if not kids & self.trusted:
-                raise Refused('trusted_key_absent', f'{agent} has none of the keys that were given')
+                raise Refused('trusted_key_absent', f'{agent} has none of the given keys: {", ".join(sorted(kid.hex() for kid in kids))}')
 
     def _check_endorsement(self, predicate: dict[str, Any], text: bytes, agent: Agent) -> None:
         endorsement = predicate.get('endorsement')
         if endorsement is None:
             if agent.keys:
-                raise Refused('agent_key_refused', 'a further key of an agent is endorsed by one that it has')
+                raise Refused('agent_key_refused', f'the key {predicate["newKey"]["kid"]} is not endorsed by an earlier key of the agent')
             return
         by = self.signing.get(bytes.fromhex(endorsement['kid']))
         if by is None or by.revoked or by.agent != predicate['agent']:
-            raise Refused('agent_key_refused', 'it is endorsed by a key that is not current')
+            raise Refused('agent_key_refused', f'it is endorsed by the key {endorsement["kid"]}, which is not current')
         if not is_signed(by.key, f.from_base64(endorsement['signature'], 'a signature'), text):
-            raise Refused('agent_key_refused', 'the endorsement does not verify')
+            raise Refused('agent_key_refused', f'the endorsement by the key {endorsement["kid"]} does not verify')
 
     def revoke_signing_key(self, statement: Statement) -> None:
         predicate = statement.predicate

@@ -218,12 +218,12 @@ class _Bundle:
         definition = statement.predicate['definition']
         self.first_kid = self.current_kid = bytes.fromhex(definition['envelopeKey']['kid'])
         if entry.kid != self.first_kid:
-            raise Refused('key_not_current', 'the first entry is not signed by the key that it names')
+            raise Refused('key_not_current', f'the first entry is signed by {entry.kid.hex()}, and names {self.first_kid.hex()}')
         self.named.add(self.first_kid)
         self.issuer = entry.issuer
         key = note_key(definition['origin'], f.from_base64(definition['noteKey'], 'the note key'))
         if self.trust.note_key is not None and self.trust.note_key.text != key.text:
-            raise Refused('trusted_key_absent', 'another note key than the one that was given')
+            raise Refused('trusted_key_absent', f'the ledger’s definition names another note key: {key.text}')
         self._begin(parse_checkpoint(self.first['checkpoint']), key)
 
     def _begin(self, checkpoint: Checkpoint, key: NoteKey) -> None:
@@ -263,7 +263,7 @@ class _Bundle:
         if kind == 'server-key-rotated':
             kid = bytes.fromhex(statement.predicate['newKey']['kid'])
             if kid in self.actors.signing:
-                raise Refused('key_not_current', 'a key of an agent cannot become the ledger’s')
+                raise Refused('key_not_current', f'the key {kid.hex()} is of an agent, and cannot become the ledger’s')
             if kid in self.named:
                 raise Refused('key_not_current', f'the key {kid.hex()} has signed in this ledger before')
             self.current_kid = kid

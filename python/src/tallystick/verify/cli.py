@@ -81,7 +81,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument('--as', dest='kind', choices=KINDS, help='the form of FILE. Default: recognized by its first bytes')
     parser.add_argument('--reconcile', metavar='FILE', help='the export of the other ledger, of two that share records')
     parser.add_argument(
-        '--key', action='append', default=[], metavar='KID', help='the kid of the ledger’s first envelope key, known from elsewhere'
+        '--key',
+        action='append',
+        default=[],
+        metavar='KID',
+        help='the kid of the ledger’s first envelope key, known from elsewhere; for a proof, the kid of the entry’s signer',
     )
     parser.add_argument('--note-key', metavar='VKEY', help='the note verifier key of the ledger, known from elsewhere')
     parser.add_argument('--checkpoint', action='append', default=[], metavar='FILE', help='a checkpoint that you stored')

@@ -98,7 +98,8 @@ class Ledger:
         self.chain_before = b''
         self.definition: Definition | None = None
         self.current_kid = b''
-        self.server_kids: set[bytes] = set()
+        self.server_kids: dict[bytes, None] = {}
+        """Kids of the ledger's own keys, in the order of the chain."""
         self.actors = Actors(expected.pinned)
         self.types: dict[str, str | None] = dict.fromkeys(BUILT_IN)
         """Digest of each type. None: a built-in type that the ledger's definition does not name."""
@@ -167,7 +168,7 @@ class Ledger:
         definition = predicate['definition']
         self.chain = genesis(f.id_bytes(statement.ledger))
         self.current_kid = bytes.fromhex(definition['envelopeKey']['kid'])
-        self.server_kids.add(self.current_kid)
+        self.server_kids[self.current_kid] = None
         self.types |= definition['types']
         spki = f.from_base64(definition['noteKey'], 'the note key')
         self.definition = Definition(
@@ -261,11 +262,11 @@ class Ledger:
         self._check_definition(statement)
         kid = bytes.fromhex(statement.predicate['newKey']['kid'])
         if kid in self.actors.signing:
-            raise Refused('key_not_current', 'a key of an agent cannot become the ledger’s')
+            raise Refused('key_not_current', f'the key {kid.hex()} is of an agent, and cannot become the ledger’s')
         if kid in self.server_kids:
             raise Refused('key_not_current', f'the key {kid.hex()} has signed in this ledger before')
         self.current_kid = kid
-        self.server_kids.add(kid)
+        self.server_kids[kid] = None
         self.peerings.own_key = statement.predicate['newKey']
 
     def _register_type(self, _entry: Entry, statement: Statement) -> None:

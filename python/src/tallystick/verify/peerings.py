@@ -175,7 +175,8 @@ class Peerings:
         seq = int(claim['seq'])
         key = peering.key_at(seq)
         if received.envelope.kid != key.kid:
-            raise Refused('key_not_current', f'the key is not that of entry {seq} of {peering.other}')
+            found = received.envelope.kid.hex()
+            raise Refused('key_not_current', f'the key {found} is not that of entry {seq} of {peering.other}, {key.kid.hex()}')
         check_signature(received.envelope, key)
         if peering.state != ACTIVE and not (peering.state == PENDING and received.statement.kind in _OF_PENDING):
             raise Refused('peer_not_active', f'{name} is {peering.state}')

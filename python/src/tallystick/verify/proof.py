@@ -189,7 +189,7 @@ def _verify_entry(proof: dict[str, Any], keys: dict[bytes, Key], trust: OfflineT
     if registrations:
         registered = registrations[0][1]
         if statement.ledger != registered.ledger or statement.predicate['actor'] != registered.predicate['agent']:
-            raise Refused('key_of_another_agent', 'the entry is not of the agent whose key made its signature')
+            raise Refused('key_of_another_agent', f'the key {envelope.kid.hex()} is not of the agent of the entry')
         if statement.kind not in SIGNED_BY_AGENTS:
             raise Refused('actor_not_entitled', f'agents do not sign {statement.kind}')
     said = (entry['kind'], entry['recordedAt'], entry['leaf'])
@@ -197,7 +197,8 @@ def _verify_entry(proof: dict[str, Any], keys: dict[bytes, Key], trust: OfflineT
         raise Refused('line_contradicts_envelope', 'kind, recordedAt or leaf is not that of the envelope')
     signed = [envelope, *(one for one, _ in registrations)]
     if trust.kids and not any(one.kid in trust.kids for one in signed):
-        raise Refused('trusted_key_absent', 'another key than those that were given')
+        found = ', registered by '.join(one.kid.hex() for one in signed)
+        raise Refused('trusted_key_absent', f'the entry is signed by {found}, which is not the given key')
     _check_ledger(proof, envelope, statement)
     return _Signed(envelope, statement, signed, registrations[0][1] if registrations else statement)
 
@@ -228,7 +229,7 @@ def _verify_registration(proof: dict[str, Any], data: bytes, keys: dict[bytes, K
     new = statement.predicate['newKey']
     key = parse_key(new['alg'], f.from_base64(new['spki'], 'a key'))
     if not is_signed(key, f.from_base64(statement.predicate['proof'], 'a proof'), possession_text(statement)):
-        raise Refused('agent_key_refused', 'the proof of possession does not verify')
+        raise Refused('agent_key_refused', f'possession of the key {new["kid"]} was not proven')
     return envelope, statement
 
 
@@ -242,7 +243,7 @@ def _check_place(proof: dict[str, Any], checkpoint: Checkpoint, seq: int) -> Non
 
 def _verify_note(proof: dict[str, Any], trust: OfflineTrust) -> tuple[Checkpoint, NoteKey]:
     if trust.note_key is not None and trust.note_key.text != proof['ledger']['noteVerifierKey']:
-        raise Refused('trusted_key_absent', 'another note key than the one that was given')
+        raise Refused('trusted_key_absent', f'the proof names another note key: {proof["ledger"]["noteVerifierKey"]}')
     key = parse_verifier_key(proof['ledger']['noteVerifierKey'])
     if key.name != proof['ledger']['origin']:
         raise Refused('checkpoint_foreign', 'the note key has another name than the ledger’s origin')

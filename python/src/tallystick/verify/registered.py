@@ -143,7 +143,7 @@ def judge(foreign: Foreign, policy: dict[str, Any]) -> None:
         raise Refused('policy_refused', 'the policy does not take this issuer or content type')
     key = next((one for one in issuer['keys'] if one['kid'] == foreign.kid.hex()), None)
     if key is None:
-        raise Refused('key_unknown', 'the policy names no such key of the issuer')
+        raise Refused('key_unknown', f'the policy has no key {foreign.kid.hex()} of the issuer')
     check_issuer_signature(foreign, parse_key(key['alg'], f.from_base64(key['spki'], 'a key')))
 
 
