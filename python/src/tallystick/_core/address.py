@@ -48,7 +48,7 @@ def address_of(base_url: str, path: str, params: Mapping[str, str | int], query:
         value = params.get(name)
         # `quote` does not change dots, so `..` would lead to another route.
         if value is None or str(value) in ('', '.', '..'):
-            raise UsageError(f'{str(value or "")!r}is not a valid {name}')
+            raise UsageError(f'{str(value or "")!r} is not a valid {name}')
         return quote(str(value), safe='')
 
     url = base_url + re.sub(r'\{(\w+)\}', fill, path)

@@ -70,7 +70,7 @@ def _text(value: object) -> str:
 def _read(pairs: list[tuple[str, str]], name: str, form: re.Pattern[str]) -> str:
     values = [value for found, value in pairs if found == name]
     if not values:
-        raise WebhookVerificationError('header_missing', f'thereis not a valid {name}')
+        raise WebhookVerificationError('header_missing', f'there is no {name}')
     if len(values) > 1:
         raise WebhookVerificationError('header_invalid', f'{name} is there twice')
     if not form.fullmatch(values[0]):
