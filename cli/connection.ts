@@ -16,8 +16,11 @@ export const CONNECTION_OPTIONS = {
   'signing-key': { type: 'string' },
 } as const
 
-export const CONNECTION_HELP = `  --server URL     the server. Default: TALLYSTICK_URL, or what \`tallystick init\` or \`npm start\` stored
-  --api-key KEY    an API key. Default: TALLYSTICK_API_KEY (not visible in process lists), or the stored key
+/** Options of a command that writes no entry, so no agent signs. */
+export const READER_HELP = `  --server URL     the server. Default: TALLYSTICK_URL, or what \`tallystick init\` or \`npm start\` stored
+  --api-key KEY    an API key. Default: TALLYSTICK_API_KEY (not visible in process lists), or the stored key`
+
+export const CONNECTION_HELP = `${READER_HELP}
   --signing-key FILE  the agent's own key, which signs its entries. Default: TALLYSTICK_SIGNING_KEY. Without a key
                    the server signs`
 

@@ -25,5 +25,6 @@ export const HELP_EXIT_CODES = `Exit codes:
   69  a server or database cannot be reached, or the connection broke
   70  an error in this program
   74  a file cannot be read or written, or the reader of the output (a pipe) has closed it
-  77  the API key or login is refused
+  77  the API key or login is refused, or may not do this: it lacks a scope, the step is another party's, or the
+      ledger is frozen
 `

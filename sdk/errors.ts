@@ -1,3 +1,4 @@
+import { namedMembers } from '../src/proof/named-members.ts'
 import { marked } from '../src/proof/quoted.ts'
 import type { Problem } from './generated/api.ts'
 import { ADVICE, type ErrorCode } from './generated/errors.ts'
@@ -80,7 +81,8 @@ export class ApiError extends TallystickError {
   constructor(problem: Problem, retryAfterMs: number | null = null) {
     // `hasOwn` is needed, because `code` may be any text: a newer server may send codes that are not in the table, and
     // a hostile server a name such as `toString`.
-    const advice = Object.hasOwn(ADVICE, problem.code) ? `. What to do: ${ADVICE[problem.code]}` : ''
+    const todo = Object.hasOwn(ADVICE, problem.code) ? ADVICE[problem.code] : undefined
+    const advice = todo === undefined ? '' : `. What to do: ${todo}${namedMembers(todo, problem)}`
     const detail = problem.detail || problem.title
     const where = problem.path ? ` (at ${problem.path})` : ''
     const wait = retryAfterMs === null ? '' : ` (in ${Math.ceil(retryAfterMs / 1000)} s)`
@@ -98,8 +100,8 @@ export class ApiError extends TallystickError {
 /** 401: the key is missing, wrong, expired or revoked. */
 export class AuthenticationError extends ApiError {}
 /**
- * 403: the key may not do this. It lacks the scope `problem.scope`, the step belongs to another agent, or the ledger
- * is frozen.
+ * 403: the key may not do this. It lacks a scope, the step belongs to another agent, or the ledger is frozen. The
+ * message names the scopes that would do, or the party.
  */
 export class PermissionError extends ApiError {}
 /** 404: the object does not exist, or this key may not see it. */

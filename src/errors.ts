@@ -45,16 +45,16 @@ export const ERROR_CODES = {
   request_timeout: [408, 'The request did not arrive in time', 'no', 'send the whole request within 30 s'],
   unauthenticated: [
     401,
-    'A valid API key is needed',
+    'A valid key of the right kind is needed',
     'no',
-    'send a valid key as `Authorization: Bearer …`: yours is missing, unknown or revoked',
+    'send the key that this address needs as `Authorization: Bearer …`: `detail` says what is wrong with yours',
   ],
   key_expired: [401, 'The API key has expired', 'no', 'use another key'],
   forbidden: [
     403,
     'The API key lacks a scope that the request needs',
     'no',
-    'use a key with the scope that `scope` names',
+    'use a key with one of the scopes that `detail` names',
   ],
   origin_refused: [
     403,
@@ -119,7 +119,7 @@ export const ERROR_CODES = {
   token_invalid: [401, 'The invitation is unknown or has expired', 'no', 'ask for another invitation'],
   rate_limited: [
     429,
-    'The key or the ledger has used up its rate limit',
+    'The rate limit of the key, the ledger or the peer is used up',
     'yes',
     'wait for `Retry-After`: nothing was done',
   ],
@@ -162,13 +162,13 @@ export const ERROR_CODES = {
     422,
     'A field is missing, unknown or invalid',
     'no',
-    'correct the field that `path` names: `detail` says why',
+    '`path` names the invalid field, or the object in which a field is missing or unknown: correct what `detail` says',
   ],
   url_refused: [
     422,
     'This server does not send to that URL',
     'no',
-    'use another URL: `detail` says what is wrong with this one',
+    'use another URL, or ask the operator to allow this address if `detail` says that this is possible',
   ],
   document_too_large: [
     422,
@@ -301,7 +301,7 @@ export const ERROR_CODES = {
     403,
     'A key cannot issue a secret that outlives it',
     'no',
-    'send an `expiresAt` that is not after the one in this document, or use a secret that expires later',
+    'let the new secret expire no later than yours, at `expiresAt`, or use a secret that expires later',
   ],
   invalid_idempotency_key: [
     400,
@@ -401,7 +401,7 @@ export const ERROR_CODES = {
     403,
     'Only another agent may take this step',
     'no',
-    '`role` names the party: use a key of that agent, or name the agent in `onBehalfOf`',
+    'use a key of the party that `role` names, or a key with the scope `agents:act` on behalf of that agent',
   ],
   version_mismatch: [
     412,

@@ -21,10 +21,12 @@ ${listTerminal()
   .join('\n')}
 \`\`\`
 
-| From | Event | To | Who |
-|---|---|---|---|
-${LIFECYCLE.map((way) => `| ${stateOf(way.from)} | ${eventOf(way)} | \`${way.to}\` | ${whoseStep(way)} |`).join('\n')}
+| From | Event | To | Who | Route | Command |
+|---|---|---|---|---|---|
+${LIFECYCLE.map((way) => `| ${stateOf(way.from)} | ${eventOf(way)} | \`${way.to}\` | ${whoseStep(way)} | ${callOf(way)} |`).join('\n')}
 
+- **Route** is below \`/v1/records/{id}\`, for the first two rows \`/v1/records\`. **Command** is one of \`tallystick\`. The
+  SDKs have methods with the names of the commands, except \`requestRevision\` and \`request_revision\` for \`revise\`.
 - **Who** is the agent of the API key, or the agent that the key names in \`onBehalfOf\`. The worker signs as \`system\`,
   and only the worker's login may write its events.
 - The performer may be an agent of another ledger that the record is shared with. It takes its steps at its own server.
@@ -52,6 +54,22 @@ function eventOf({ kind, outcome }: Transition): string {
 
 function stateOf(state: Transition['from']): string {
   return state === null ? 'nothing' : `\`${state}\``
+}
+
+/** Route and command of each event that a request can write. The worker writes the others by itself. */
+const CALLS: Readonly<Partial<Record<Transition['kind'], readonly [route: string, command: string]>>> = {
+  'record-notarized': ['POST /v1/records', 'notarize'],
+  'record-created': ['POST /v1/records', 'create'],
+  'record-activated': ['POST …/activate', 'activate'],
+  'completion-submitted': ['POST …/completions', 'complete'],
+  'verdict-rendered': ['POST …/verdict', 'verdict'],
+  'revision-requested': ['POST …/revision', 'revise'],
+  'record-cancelled': ['POST …/cancel', 'cancel'],
+  'verdict-overturned': ['POST …/overturn', 'overturn'],
+}
+
+function callOf({ kind }: Transition): string {
+  return (CALLS[kind] ?? []).map((name) => `\`${name}\``).join(' | ') || 'none | none'
 }
 
 const WHOSE: Readonly<Record<StepParty, string>> = {

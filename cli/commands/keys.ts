@@ -42,10 +42,10 @@ export const keysLimit = showItem({
   usage: 'keys limit KEY',
   flags: `--per-second N --burst N
 tallystick keys limit KEY --none`,
-  about: `Limits the rate of an API key's requests, on each server. A request counts as one, a batch as one more for each 100
-records. Needs a key with the scope keys:manage.`,
+  about: `Limits the rate of an API key's requests, on each server. A request counts as one, and one more for each 64 KiB of its
+body. A batch counts as one more for each 100 records, if that is more. Needs a key with the scope keys:manage.`,
   options: LIMITS,
-  optionsHelp: `  --per-second N   requests a second; may be a fraction
+  optionsHelp: `  --per-second N   requests a second; may be a fraction, from 0.001
   --burst N        requests at once after a pause
   --none           remove the limit`,
   examples: [

@@ -15,7 +15,7 @@ import { displayUrl, type LedgerSource, SourceError } from '../../src/verify/sou
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { parseCount } from '../arguments.ts'
 import { type Command, defineCommand, type ValuesOf } from '../command.ts'
-import { CONNECTION_HELP, CONNECTION_OPTIONS, findConnection } from '../connection.ts'
+import { CONNECTION_OPTIONS, findConnection, READER_HELP } from '../connection.ts'
 import { environment } from '../environment.ts'
 import { EXIT, type ExitCode, HELP_EXIT_CODES } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
@@ -42,8 +42,8 @@ needs only what it reads, and trusts only what you give it.
 What to read (one of these; without any, the ledger of your API key on its server):
   FILE               an export (\`tallystick export\`); - is standard input. A bundle, a receipt or a proof is recognized
                      by its first bytes, and verified with the options of \`verify bundle\`, \`verify receipt\` or --proof
-${CONNECTION_HELP}
-                   (its key needs the scope audit:read; without records:read the server withholds documents)
+${READER_HELP}
+    The API key needs the scope audit:read; without records:read the server withholds documents
   --database URL     a Postgres with Tallystick's schema
     --ledger ID      which ledger (led_…); needed if there are several
     --archive PLACE --archive-key FILE  for content that has left Postgres: the archive of all its ledgers, and the
@@ -70,7 +70,8 @@ What to trust:
   --strict           fail unless keys and a checkpoint are given, and the ledger's own checkpoint reaches its end, up to
                      the last minute. With --witness the checkpoint may be cosigned instead of given
 With --proof:
-  --key KID          the kid of the entry's signer. Repeatable: one of them must have signed
+  --key KID          the kid of the entry's signer, which after a rotation is not the first one. Repeatable: one of
+                     them must have signed
   --compromised KID[=TIME]  as above
   --note-key VKEY    the ledger's note verifier key (noteVerifierKey of GET /v1/ledger)
   --checkpoint FILE  a checkpoint that you stored: the proof must have the same one, or a proof that joins the two:
@@ -80,7 +81,7 @@ With --proof:
   --erasures         list what was erased, one line each: when, why, by whom. --json always has the list
 ${SPOOL_HELP}
   --threads N        verification threads; 0: none. Default: one per core for large ledgers
-  --json             the report as one JSON object
+  --json             the report as one JSON object. \`kids\` has the ledger's envelope keys in order: the last one signs now
   -h, --help
 
 The last line:

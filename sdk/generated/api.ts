@@ -800,7 +800,7 @@ export interface Problem {
    */
   reason?: string | undefined
   /**
-   * JSON Pointer to the faulty member
+   * JSON Pointer to the invalid member, or to the object in which a member is missing or unknown
    */
   path?: string | undefined
   /**
@@ -808,7 +808,7 @@ export interface Problem {
    */
   index?: number | undefined
   /**
-   * the scope that the key lacks
+   * the first of the scopes that would do: `detail` names all of them
    */
   scope?: Scope | undefined
   /**
@@ -3135,6 +3135,9 @@ export interface PutRegistrationPolicyBody {
   contentTypes?: string[] | undefined
 }
 export interface PostTypesBody {
+  /**
+   * a lower-case letter, then up to 62 lower-case letters, digits, dots and hyphens
+   */
   name: string
   version: number
   /**
@@ -3225,6 +3228,9 @@ export interface PostTypesByNameByVersionPreviewAnswer {
   rules: RuleOutcome[] | null
 }
 export interface PostTypesPreviewBody {
+  /**
+   * a lower-case letter, then up to 62 lower-case letters, digits, dots and hyphens
+   */
   name: string
   version: number
   /**

@@ -71,7 +71,12 @@ export class Records<Types extends TypeMap> {
     })
   }
 
-  /** Creates a gated record, and so commissions work: `POST /v1/records`. */
+  /**
+   * Creates a gated record, and so commissions work: `POST /v1/records`.
+   *
+   * The type decides: with a type that is not gated, such as `generic/1`, the record is notarized, as `notarize` does.
+   * With terms such as `performer` it is refused (`not_gated`).
+   */
   create<Name extends TypeName<Types> = 'task/1'>(
     { type, ...request }: CreateRequest<Types, Name>,
     options?: WriteOptions,

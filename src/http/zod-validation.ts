@@ -111,8 +111,8 @@ function toApiError(part: string, error: ErrorObject): ApiError {
 }
 
 /**
- * Describes a fault better than ajv does. ajv does not list the values of an enum, and describes a wrong time by a
- * pattern of 200 characters.
+ * Describes a fault better than ajv does. ajv does not list the values of an enum, describes a wrong time by a pattern of
+ * 200 characters, and writes `must be object`.
  */
 function describeFault({ keyword, params, message, parentSchema, data }: ErrorObject): string {
   if (keyword === 'required') {
@@ -125,6 +125,30 @@ function describeFault({ keyword, params, message, parentSchema, data }: ErrorOb
     return `must not have the member ${JSON.stringify(params['additionalProperty'])}`
   if (keyword === 'enum') return `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`
   if (keyword === 'format') return params['format'] === 'name' ? NAME_RULE : TEXT_RULE
-  const isTime = keyword === 'pattern' && params['pattern'] === TIME.source
-  return isTime ? `must be a time such as 2026-11-20T12:00:00Z (${TIME_DESCRIPTION})` : message!
+  if (keyword === 'type') return `must be ${[params['type']].flat().map(withArticle).join(' or ')}`
+  if (keyword === 'const') return `must be ${JSON.stringify(params['allowedValue'])}`
+  if (keyword === 'pattern') return describePattern(params['pattern'], parentSchema!['description'])
+  const counted = COUNTED[keyword]
+  return counted ? `must have ${counted(params['limit'])}` : message!
+}
+
+const COUNTED: Readonly<Record<string, (limit: number) => string>> = {
+  minLength: (limit) => `at least ${limit} character${limit === 1 ? '' : 's'}`,
+  maxLength: (limit) => `at most ${limit} character${limit === 1 ? '' : 's'}`,
+  minItems: (limit) => `at least ${limit} item${limit === 1 ? '' : 's'}`,
+  maxItems: (limit) => `at most ${limit} item${limit === 1 ? '' : 's'}`,
+}
+
+/** `object` → `an object`. null has no article. */
+function withArticle(type: string): string {
+  return type === 'null' ? type : `${/^[aeiou]/.test(type) ? 'an' : 'a'} ${type}`
+}
+
+/** Describes what a text must be. A pattern without a description is shown itself. */
+function describePattern(pattern: string, description: unknown): string {
+  if (pattern === TIME.source) return `must be a time such as 2026-11-20T12:00:00Z (${TIME_DESCRIPTION})`
+  const [, prefix] = /^\^([a-z]{3,4})_\[/.exec(pattern) ?? []
+  if (prefix !== undefined) return `must be an id such as ${prefix}_01jegv5gyme05800000000000a`
+  if (typeof description === 'string') return `has the wrong form. Expected: ${description}`
+  return `must match the pattern ${pattern}`
 }

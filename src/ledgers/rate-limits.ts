@@ -16,7 +16,13 @@ export type RateLimitState = {
 
 type Charge =
   | { readonly allowed: true; readonly states: readonly RateLimitState[] }
-  | { readonly allowed: false; readonly states: readonly RateLimitState[]; readonly retryAfterMs: number }
+  | {
+      readonly allowed: false
+      readonly states: readonly RateLimitState[]
+      /** For each limit: true if it does not allow the request. */
+      readonly refusing: readonly boolean[]
+      readonly retryAfterMs: number
+    }
 
 /**
  * A limit, and the caller to whom it applies. `name`: kind of the limit, as in the headers. `id`: identifies the caller
@@ -62,7 +68,8 @@ export class RateLimits {
     const allowed = retryAfterMs <= ROUNDING_MS
     if (allowed) for (const bucket of buckets) take(bucket, 1, nowMs)
     const states = buckets.map((bucket) => stateOf(bucket, nowMs))
-    return allowed ? { allowed, states } : { allowed, states, retryAfterMs }
+    if (allowed) return { allowed, states }
+    return { allowed, states, refusing: waits.map((wait) => wait > ROUNDING_MS), retryAfterMs }
   }
 
   /**

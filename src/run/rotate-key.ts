@@ -32,7 +32,8 @@ export const main = runsToEnd(
     console.log(`new key  ${toHex(newKid)}`)
     console.log(
       'The worker now moves every ledger to the new key, then retires the old one. This takes about two minutes, longer for\n' +
-        'ledgers that are closed. Nothing needs a restart. Verifiers that trust a ledger’s first key need no change.',
+        'ledgers that are closed. Nothing needs a restart. A ledger or a bundle is still verified with the first key of the\n' +
+        'ledger. Give the new key to everybody who verifies proofs or signals: these name the key that signed.',
     )
   },
 )

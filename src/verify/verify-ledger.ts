@@ -81,6 +81,7 @@ function unreadReport(name: string, { code, detail }: ProofError): VerifyReport 
     documents: 'all',
     keys: 'self-asserted',
     firstKid: null,
+    kids: [],
     checkpoint: 'none',
     covered: 0,
     own: 0,

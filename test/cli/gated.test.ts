@@ -150,6 +150,13 @@ test('the life of a gated record', async (t) => {
     for (const args of usages) assert.equal((await runCommand(args)).code, 64, args.join(' '))
     const foreign = await runCommand(['activate', id])
     assert.deepEqual([foreign.code, /403 not_entitled/.test(foreign.stderr)], [77, true])
+    // A member that the advice names is in the message, because the command prints nothing else of the problem.
+    assert.match(foreign.stderr, /`role` .* \(role: performer\) \[request /)
+    const early = await runCommand(['verdict', id, 'accept', '--json'])
+    assert.match(
+      early.stderr,
+      /`nextEvents` .* \(nextEvents: record-activated, record-cancelled\) \[request /,
+    )
     assert.equal((await runCommand(['get', 'rec_01kd2m3n4p5q6r7s8t9v0w1x2y'])).code, 1)
     assert.equal((await runCommand(['complete', id, ...asPerformer], { input: '[]' })).code, 65)
   })

@@ -359,3 +359,17 @@ test('says which words it takes, and what a time looks like', async () => {
     '/recordedAfter must be a time such as 2026-11-20T12:00:00Z (RFC 3339, UTC, at most milliseconds)',
   )
 })
+
+test('a refused media type and a value of another type are named', async () => {
+  const app = await sharedApp()
+  const detailOf = async (status: number, sent: Parameters<typeof app.send>[2]) =>
+    JSON.parse(expectStatus(status, await app.send('POST', '/v1/records', sent)).payload).detail
+  const plain = { text: notarize('{}'), headers: { 'content-type': 'text/plain' } }
+  assert.equal(await detailOf(415, plain), 'the Content-Type is "text/plain": it must be application/json')
+  const zipped = { text: notarize('{}'), headers: { 'content-encoding': 'br' } }
+  assert.equal(await detailOf(415, zipped), 'the Content-Encoding is "br": the body must not be compressed')
+  assert.equal(
+    await detailOf(422, { body: { type: 'generic/1', payload: 'x' } }),
+    '/payload must be an object',
+  )
+})

@@ -283,5 +283,5 @@ test('a request with the operator’s key where a ledger’s is needed is told s
     401,
     'unauthenticated',
   )
-  assert.match(detail as string, /not the operator key/)
+  assert.match(detail as string, /not the operator's key/)
 })

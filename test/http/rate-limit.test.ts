@@ -31,7 +31,12 @@ test('a key’s rate limit', async (t) => {
     expectStatus(200, await get())
     const before = await app.written()
     const refused = await app.send('POST', '/v1/records', { body: genericBody() })
-    assert.equal(assertProblem(refused, 429, 'rate_limited')['retryable'], true)
+    const { retryable, detail } = assertProblem(refused, 429, 'rate_limited')
+    assert.equal(retryable, true)
+    assert.equal(
+      detail,
+      'the rate limit of the API key is used up (0.5 requests a second, burst 2): try again in 2 s',
+    )
     assert.equal(refused.headers['retry-after'], '2')
     assert.equal(refused.headers['ratelimit'], '"key";r=0;t=4')
     assert.deepEqual(await app.written(), before)
@@ -99,7 +104,11 @@ test('a ledger’s rate limit holds all its keys together, and no other ledger',
   expectStatus(200, await app.send('GET', '/v1/ledger', { key: second }))
   for (const key of [second, app.ledger.key.key]) {
     const refused = await app.send('GET', '/v1/ledger', { key })
-    assertProblem(refused, 429, 'rate_limited')
+    const { detail } = assertProblem(refused, 429, 'rate_limited')
+    assert.match(
+      detail as string,
+      /^the rate limit of the ledger is used up \(0\.5 requests a second, burst 2\): /,
+    )
     assert.equal(refused.headers['ratelimit-policy'], '"ledger";q=2;w=4')
   }
   expectStatus(200, await app.send('GET', '/v1/ledger', { key: other.key.key }))

@@ -7,7 +7,9 @@ there is one.
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from typing import Any, Final
 
 from ._core.advice import ADVICE
@@ -58,7 +60,7 @@ class ApiError(TallystickError):
 
     def __init__(self, problem: dict[str, Any], retry_after: float | None = None) -> None:
         code = problem['code']
-        advice = f'. What to do: {ADVICE[code]}' if code in ADVICE else ''
+        advice = f'. What to do: {ADVICE[code]}{_named_members(ADVICE[code], problem)}' if code in ADVICE else ''
         detail = problem['detail'] or problem['title']
         where = f' (at {problem["path"]})' if problem.get('path') else ''
         wait = '' if retry_after is None else f' (in {math.ceil(retry_after)} s)'
@@ -73,12 +75,33 @@ class ApiError(TallystickError):
         self.problem = problem
 
 
+_SHOWN: Final = ('detail', 'path', 'requestId')
+"""Members of a problem document that every message has already."""
+
+
+def _named_members(advice: str, problem: dict[str, Any]) -> str:
+    """Renders the members of a problem document that its advice names, such as ` (nextEvents: record-activated)`.
+    Returns '' if the document has none of them.
+    """
+    names = dict.fromkeys(re.findall(r'`([A-Za-z]+)`', advice))
+    shown = [f'{name}: {_value_text(problem[name])}' for name in names if name not in _SHOWN and name in problem]
+    return f' ({"; ".join(shown)})' if shown else ''
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, list):
+        return ', '.join(_value_text(one) for one in value) if value else 'none'
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(',', ':'))
+
+
 class AuthenticationError(ApiError):
     """401: the key is missing, wrong, expired or revoked."""
 
 
 class PermissionError(ApiError):
-    """403: the key lacks `problem['scope']`, the step belongs to another agent, or the ledger is frozen."""
+    """403: the key lacks a scope, the step belongs to another agent, or the ledger is frozen. The message
+    names the scopes that would do, or the party.
+    """
 
 
 class NotFoundError(ApiError):

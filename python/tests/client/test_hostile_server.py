@@ -198,6 +198,9 @@ def test_refusals_have_classes_and_are_not_repeated(flavour: str, status: int, c
     assert caught.value.request_id == 'req_' + '0' * 32
     if kind is ConflictError:
         assert (caught.value.state, caught.value.version, caught.value.next_events) == ('ACTIVE', 2, ['a'])
+        # A member that the advice names is in the message.
+        named = '(nextEvents: a)' if code == 'state_conflict' else '(version: 2; state: ACTIVE)'
+        assert f' {named} [request ' in str(caught.value)
 
 
 @pytest.mark.parametrize(('status', 'code', 'kind'), [(429, 'rate_limited', RateLimitError), (503, 'overloaded', UnavailableError)])

@@ -33,6 +33,7 @@ PRINTS = [
     r'(rec_\w+ agent-\w+/1 .*\n){7}rec_\w+ agent-outcome/1 agent analyst ok\n',
     r'header_missing\n',
     r'^export WEBHOOK_SECRET=whsec_\S+ WEBHOOK_PUBLIC_KEY=whpk_\S+\n',
+    r'^$',
 ]
 ADAPTERS = ('agents', 'langchain')
 

@@ -117,8 +117,13 @@ export async function isStillAdmitted(
 
 function requireOperator(request: FastifyRequest): void {
   if (request.raw.proof!.owner === OPERATOR) return
-  requireBearerToken(request)
-  throw new ApiError('unauthenticated', 'this needs the operator key (TALLYSTICK_OPERATOR_KEY)')
+  const isOperatorKey = requireBearerToken(request).startsWith('tlo_')
+  throw new ApiError(
+    'unauthenticated',
+    isOperatorKey
+      ? "this is not the operator's key of this server, which is TALLYSTICK_OPERATOR_KEY, or the file operator-key in the data folder of npm start"
+      : "this needs the operator's key (tlo_…), not a ledger's API key: it is TALLYSTICK_OPERATOR_KEY of the server, or the file operator-key in the data folder of npm start",
+  )
 }
 
 /**
@@ -135,8 +140,8 @@ async function requireCaller(request: FastifyRequest, callers: CallerCache, nowM
     throw new ApiError(
       'unauthenticated',
       isOperatorKey
-        ? "this needs a ledger's API key (tly_…), not the operator key"
-        : 'the API key is unknown',
+        ? "this needs a ledger's API key (tly_…), not the operator's key"
+        : 'the API key is unknown, or was revoked',
     )
   }
   if (caller.expiresAtMs !== null && caller.expiresAtMs <= nowMs) {

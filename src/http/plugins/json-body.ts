@@ -66,8 +66,7 @@ export function useJsonBody(app: FastifyInstance, { threads }: { readonly thread
     [...STATEMENT_TYPES],
     { parseAs: 'buffer' },
     async (request: FastifyRequest, body: Buffer) => {
-      if (!request.routeOptions.config.scrapi)
-        throw new ApiError('unsupported_media_type', 'the body must be application/json')
+      if (!request.routeOptions.config.scrapi) throw unsupportedType(request)
       refuseCompressed(request)
       request.chargeBody(body.length)
       return new CoseBody(body)
@@ -83,7 +82,7 @@ export function useJsonBody(app: FastifyInstance, { threads }: { readonly thread
     { parseAs: 'buffer' },
     async (request: FastifyRequest, body: Buffer) => {
       const { otlp } = request.routeOptions.config
-      if (!otlp) throw new ApiError('unsupported_media_type', 'the body must be application/json')
+      if (!otlp) throw unsupportedType(request)
       return readOtlp(request, otlp, body)
     },
   )
@@ -95,8 +94,7 @@ export function useJsonBody(app: FastifyInstance, { threads }: { readonly thread
       if (otlp) return readOtlp(request, otlp, given)
       // Some clients of MCP on Windows send a byte order mark.
       const body = mcp ? withoutMark(given) : given
-      if (request.routeOptions.config.scrapi)
-        throw new ApiError('unsupported_media_type', `the body must be ${STATEMENT_TYPES.join(' or ')}`)
+      if (request.routeOptions.config.scrapi) throw unsupportedType(request)
       refuseCompressed(request)
       request.chargeBody(body.length)
       const { peerSignature } = request
@@ -115,14 +113,35 @@ export function useJsonBody(app: FastifyInstance, { threads }: { readonly thread
   )
 }
 
-function refuseOtherEncodings(request: FastifyRequest): void {
-  if (contentCodingsOf(request.headers['content-encoding']).length > 0 && !isGzip(request))
-    throw new ApiError('unsupported_media_type', 'the body may be compressed only with gzip')
+/** Longest part of a Content-Type or Content-Encoding that a refusal repeats. */
+const SHOWN_CHARS_MAX = 100
+
+/** Returns the error for a body of another media type. It names the type of the body, and the types of the route. */
+export function unsupportedType({ headers, routeOptions }: FastifyRequest): ApiError {
+  const { scrapi, otlp } = routeOptions.config
+  const accepted = scrapi ? STATEMENT_TYPES : ['application/json', ...(otlp ? [PROTOBUF_TYPE] : [])]
+  const type = headers['content-type']
+  const fault = type ? `the Content-Type is ${shown(type)}` : 'the body has no Content-Type'
+  return new ApiError('unsupported_media_type', `${fault}: it must be ${accepted.join(' or ')}`)
 }
 
-function refuseCompressed({ headers }: FastifyRequest): void {
-  if (contentCodingsOf(headers['content-encoding']).length > 0)
-    throw new ApiError('unsupported_media_type', 'the body must not be compressed')
+function refuseOtherEncodings(request: FastifyRequest): void {
+  if (contentCodingsOf(request.headers['content-encoding']).length > 0 && !isGzip(request))
+    throw unsupportedEncoding(request, 'the body may be compressed only with gzip')
+}
+
+function refuseCompressed(request: FastifyRequest): void {
+  if (contentCodingsOf(request.headers['content-encoding']).length > 0)
+    throw unsupportedEncoding(request, 'the body must not be compressed')
+}
+
+function unsupportedEncoding({ headers }: FastifyRequest, rule: string): ApiError {
+  const encoding = shown(String(headers['content-encoding']))
+  return new ApiError('unsupported_media_type', `the Content-Encoding is ${encoding}: ${rule}`)
+}
+
+function shown(header: string): string {
+  return JSON.stringify(header.slice(0, SHOWN_CHARS_MAX))
 }
 
 /**

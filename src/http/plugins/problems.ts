@@ -7,9 +7,11 @@ import { isRefusedWhileMoving } from '../../db/ledgers/moving.ts'
 import { ApiError, ERROR_CODES, type ErrorCode } from '../../errors.ts'
 import { JSON_RPC_CODES } from '../../json-rpc-codes.ts'
 import { describeError } from '../../observe/log.ts'
+import { namedMembers } from '../../proof/named-members.ts'
 import { asksForJson, EVENT_STREAM } from '../answers/accept.ts'
 import { sendStatus } from '../answers/otlp-answers.ts'
 import { FailureLog } from '../failure-log.ts'
+import { unsupportedType } from './json-body.ts'
 
 /** Answers errors as problem documents of RFC 9457. */
 declare module 'fastify' {
@@ -123,7 +125,8 @@ function renderConciseProblem(error: ApiError, requestId: string): Uint8Array {
 /** Renders a JSON-RPC error. Its id is null, because the message was not parsed. */
 function renderJsonRpcError(error: ApiError, requestId: string): string {
   const [status, , , advice] = ERROR_CODES[error.code]
-  const message = `${status} ${error.code}: ${error.message}. What to do: ${advice}`
+  const members = namedMembers(advice, error.members)
+  const message = `${status} ${error.code}: ${error.message}. What to do: ${advice}${members}`
   const data = JSON.parse(renderProblem(error, requestId)) as object
   return JSON.stringify({
     jsonrpc: '2.0',
@@ -145,11 +148,13 @@ const FASTIFY_CODES: Record<string, ErrorCode> = {
  * Converts any error to an ApiError. Fastify's own errors and an unavailable database get a code of ERROR_CODES. Any
  * other error is a bug of the server, and the client gets only `internal_error`.
  */
-function translate(error: FastifyError | ApiError, { routeOptions }: FastifyRequest): ApiError {
+function translate(error: FastifyError | ApiError, request: FastifyRequest): ApiError {
   if (error instanceof ApiError) return error
+  const { routeOptions } = request
   const code = FASTIFY_CODES[error.code]
   if (code === 'body_too_large')
     return new ApiError(code, `the body must have at most ${routeOptions.bodyLimit} bytes here`)
+  if (code === 'unsupported_media_type') return unsupportedType(request)
   if (code) return new ApiError(code, ERROR_CODES[code][1])
   if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) {
     return new ApiError('bad_request', STATUS_CODES[error.statusCode] ?? 'the request is not well-formed')

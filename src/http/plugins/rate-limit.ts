@@ -49,12 +49,10 @@ export function useRateLimits(app: FastifyInstance): void {
       reply.header('ratelimit', limited.map((one, i) => formatState(one, charge.states[i]!)).join(', '))
     }
     if (charge.allowed) return done()
-    const detail =
-      request.publicLedger === null
-        ? 'too many requests with this key, in this ledger, or of this peer'
-        : 'too many requests without a key for this ledger: try again later, or use a key'
+    const used = limited.filter((_, i) => charge.refusing[i]).map(describeLimit)
+    const wait = `try again in ${Math.max(1, Math.ceil(charge.retryAfterMs / 1_000))} s`
     done(
-      new ApiError('rate_limited', detail, {
+      new ApiError('rate_limited', `${used.join(', and ')}: ${wait}`, {
         retryable: true,
         retryAfterMs: charge.retryAfterMs,
       }),
@@ -101,6 +99,18 @@ function limitedOf({ caller, peer, publicLedger }: Callers): Limited[] | null {
  */
 function formatPolicy({ name, limit }: Limited): string {
   return `"${name}";q=${limit.burst};w=${Math.max(1, Math.ceil(limit.burst / limit.requestsPerSecond))}`
+}
+
+const WHOSE_LIMIT: Readonly<Record<string, string>> = {
+  key: 'the API key',
+  ledger: 'the ledger',
+  peer: 'the peering',
+  public: 'readers without a key',
+}
+
+/** Describes a limit that refuses a request. The sender may know it: the headers show the same numbers. */
+function describeLimit({ name, limit: { requestsPerSecond, burst } }: Limited): string {
+  return `the rate limit of ${WHOSE_LIMIT[name]} is used up (${requestsPerSecond} requests a second, burst ${burst})`
 }
 
 function formatState({ name }: Limited, state: RateLimitState): string {

@@ -33,8 +33,8 @@ export const seq = z.int().min(0).describe('position in the chain, from 0')
 /** Pattern of a seq or size in a query or path. Every matching value is exact as a JavaScript number. */
 export const SEQ_TEXT = /^(0|[1-9][0-9]{0,14})$/
 export const SIZE_TEXT = /^[1-9][0-9]{0,14}$/
-export const seqText = z.string().regex(SEQ_TEXT)
-export const sizeText = z.string().regex(SIZE_TEXT)
+export const seqText = z.string().regex(SEQ_TEXT).describe('a seq: a whole number from 0')
+export const sizeText = z.string().regex(SIZE_TEXT).describe('a size: a whole number from 1')
 /**
  * Schema of a number of seconds to wait, with at most one decimal. `max`: a multiple of 10 below 100. The limit is in
  * a pattern, because /openapi.json cannot limit a text in another way.

@@ -28,9 +28,17 @@ export const problem = z
         'why an envelope is not accepted: a code of docs/formats/envelopes.md or docs/formats/statements.md',
       )
       .optional(),
-    path: z.string().describe('JSON Pointer to the faulty member').optional(),
+    path: z
+      .string()
+      .describe(
+        'JSON Pointer to the invalid member, or to the object in which a member is missing or unknown',
+      )
+      .optional(),
     index: z.int().min(0).describe('index of the item in the batch').optional(),
-    scope: z.enum(SCOPES).describe('the scope that the key lacks').optional(),
+    scope: z
+      .enum(SCOPES)
+      .describe('the first of the scopes that would do: `detail` names all of them')
+      .optional(),
     scopes: z.array(z.enum(SCOPES)).describe('the scopes that the key lacks').optional(),
     expiresAt: instant.describe('when the secret that was sent expires').optional(),
     recordType: typeName.optional(),

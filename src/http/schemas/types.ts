@@ -4,7 +4,10 @@ import { RULE_CODES } from '../../ledgers/types/rules/judge.ts'
 import { pageOf, pageQuery } from '../answers/page.ts'
 import { entryView, hash, instant, typeName } from './common.ts'
 
-const shortName = z.string().regex(/^[a-z][a-z0-9.-]{0,62}$/)
+const shortName = z
+  .string()
+  .regex(/^[a-z][a-z0-9.-]{0,62}$/)
+  .describe('a lower-case letter, then up to 62 lower-case letters, digits, dots and hyphens')
 const schema = z
   .union([z.looseObject({}), z.boolean()])
   .describe('a JSON Schema 2020-12 with keywords of docs/guides/types.md')

@@ -112,7 +112,10 @@ export class LedgerAgentKeys {
   verifyPinned(): void {
     for (const [agent, kids] of this.#pinned)
       if (![...kids].some((kid) => this.#trusted.has(kid)))
-        throw new ProofError('trusted_key_absent', `${agent} has none of the keys given for it`)
+        throw new ProofError(
+          'trusted_key_absent',
+          `${agent} has none of the given keys: ${[...kids].sort().join(', ')}`,
+        )
   }
 
   register({ ledger, seq }: Pick<EntryStep, 'ledger' | 'seq'>, predicate: JsonObject): void {

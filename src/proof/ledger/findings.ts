@@ -19,6 +19,8 @@ export type LedgerFindings = {
   readonly keys: KeyTrust
   /** Kid (hex) of the key that signed the first entry. null if no entry was verified. */
   readonly firstKid: string | null
+  /** Kids (hex) of the ledger's own envelope keys, in the order of the chain. The last one signs now. */
+  readonly kids: readonly string[]
   readonly checkpoint: CheckpointTrust
   /**
    * Size of the largest checkpoint that agrees with the ledger. If `checkpoint` is `given`, only stored checkpoints
@@ -102,7 +104,7 @@ export function findingsOf(
   trust: LedgerTrust,
   read: { readonly documents: DocumentsShown; readonly erasures: readonly Erasure[] },
 ): LedgerFindings {
-  const { ledger, size, records, agentSigned, statements, firstKid, ownSize, ownReachesEnd } = summary
+  const { ledger, size, records, agentSigned, statements, firstKid, kids, ownSize, ownReachesEnd } = summary
   const { documents, erasures } = read
   return {
     ledger,
@@ -113,6 +115,7 @@ export function findingsOf(
     documents,
     keys: keyTrust(ledger, firstKid, trust),
     firstKid,
+    kids: [...kids],
     ...checkpointTrust(summary),
     own: ownSize,
     ownReachesEnd,

@@ -3077,7 +3077,7 @@ class Problem(Model):
     """
     path: str | None = None
     """
-    JSON Pointer to the faulty member
+    JSON Pointer to the invalid member, or to the object in which a member is missing or unknown
     """
     index: int | None = None
     """
@@ -3105,7 +3105,7 @@ class Problem(Model):
         | None
     ) = None
     """
-    the scope that the key lacks
+    the first of the scopes that would do: `detail` names all of them
     """
     scopes: (
         list[

@@ -231,6 +231,9 @@ JSON Schema of the evidence; a type with this member is gated
 
 class TypeDefinitionParam(TypedDict):
     name: str
+    """
+    a lower-case letter, then up to 62 lower-case letters, digits, dots and hyphens
+    """
     version: int
     payloadSchema: TypeDefinitionParamPayloadSchema | bool
     """

@@ -1,6 +1,6 @@
 """Agents that may make entries: their API keys with scopes, and their signing keys."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -249,7 +249,7 @@ class Actors:
             raise Refused('duplicate_subject', f'{name} is revoked twice')
         key.revoked_ms = statement.ms
 
-    def register_signing_key(self, statement: Statement, known: set[bytes]) -> None:
+    def register_signing_key(self, statement: Statement, known: Container[bytes]) -> None:
         """Registers the key of a statement. `known`: kids of all keys that have signed for the ledger."""
         predicate = statement.predicate
         agent = self._as_registered(statement)
@@ -281,7 +281,7 @@ class Actors:
     def check_all_pinned(self) -> None:
         for agent, kids in self.pinned.items():
             if not kids & self.trusted:
-                raise Refused('trusted_key_absent', f'{agent} has none of the keys given for it')
+                raise Refused('trusted_key_absent', f'{agent} has none of the given keys: {", ".join(sorted(kid.hex() for kid in kids))}')
 
     def _check_endorsement(self, predicate: dict[str, Any], text: bytes, agent: Agent) -> None:
         endorsement = predicate.get('endorsement')

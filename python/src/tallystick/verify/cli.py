@@ -101,7 +101,11 @@ def _add_trust(parser: argparse.ArgumentParser) -> None:
     def add(name: str, metavar: str, help: str) -> None:
         parser.add_argument(name, action='append', default=[], metavar=metavar, help=f'{help}. Repeatable')
 
-    add('--key', 'KID', 'the kid of the ledger’s first envelope key, known from elsewhere')
+    add(
+        '--key',
+        'KID',
+        'the kid of the ledger’s first envelope key, known from elsewhere; for a proof, the kid of the key that signed the entry',
+    )
     parser.add_argument('--note-key', metavar='VKEY', help='the note verifier key of the ledger, known from elsewhere')
     add('--checkpoint', 'FILE', 'a checkpoint that you stored: the ledger must extend it')
     add('--consistency', 'FILE', 'a proof that joins two checkpoints: an answer of GET /v1/checkpoints/consistency?from=…&to=…')

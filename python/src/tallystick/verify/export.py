@@ -55,6 +55,8 @@ class Report:
     entries: int
     records: int
     keys: str
+    kids: list[bytes]
+    """The ledger's own keys, in the order of the chain. The last one signs."""
     checkpoint: str
     covered: int
     own: int
@@ -250,6 +252,7 @@ def _report(state: Ledger, trust: Trust, witnessed: list[int], header: Header) -
         entries=state.size,
         records=state.record_count,
         keys='given' if definition is not None and definition.first_kid in trust.kids else 'self-asserted',
+        kids=list(state.server_kids),
         checkpoint='given' if given else 'own' if expected.own else 'none',
         covered=expected.covered_outside if given else expected.own,
         own=expected.own,

@@ -98,7 +98,8 @@ class Ledger:
         self.chain_before = b''
         self.definition: Definition | None = None
         self.current_kid = b''
-        self.server_kids: set[bytes] = set()
+        self.server_kids: dict[bytes, None] = {}
+        """Kids of the ledger's own keys, in the order of the chain."""
         self.actors = Actors(expected.pinned)
         self.types: dict[str, str | None] = dict.fromkeys(BUILT_IN)
         """Digest of each type. None: a built-in type that the ledger's definition does not name."""
@@ -168,7 +169,7 @@ class Ledger:
         definition = predicate['definition']
         self.chain = genesis(f.id_bytes(statement.ledger))
         self.current_kid = bytes.fromhex(definition['envelopeKey']['kid'])
-        self.server_kids.add(self.current_kid)
+        self.server_kids[self.current_kid] = None
         self.types |= definition['types']
         spki = f.from_base64(definition['noteKey'], 'the note key')
         self.definition = Definition(
@@ -268,7 +269,7 @@ class Ledger:
         if kid in self.server_kids:
             raise Refused('key_not_current', f'the key {kid.hex()} was already a key of the ledger')
         self.current_kid = kid
-        self.server_kids.add(kid)
+        self.server_kids[kid] = None
         self.peerings.own_key = statement.predicate['newKey']
 
     def _register_type(self, _entry: Entry, statement: Statement) -> None:

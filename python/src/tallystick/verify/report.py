@@ -68,6 +68,8 @@ def of_export(source: str, report: Report, with_erasures: bool) -> Result:
         statements=report.statements,
         documents='withheld' if report.withheld else 'all',
         keys=report.keys,
+        firstKid=report.kids[0].hex() if report.kids else None,
+        kids=[kid.hex() for kid in report.kids],
         checkpoint=report.checkpoint,
         covered=report.covered,
         own=report.own,

@@ -495,7 +495,7 @@ test('the text for a refused key has no headers', async () => {
   const { page } = await openTab(browser)
   await page.goto(`${fleet.served.url}/console/#key=tly_nobodys`)
   const refusal = (await page.locator('.note.bad').textContent())!
-  assert.match(refusal, /^This server refuses the key: the API key is unknown\..*Request /)
+  assert.match(refusal, /^This server refuses the key: the API key is unknown, or was revoked\..*Request /)
   assert.doesNotMatch(refusal, /Authorization|Bearer|\b401\b/)
   await page.context().close()
 })

@@ -87,7 +87,11 @@ class Records:
         salt: str | None = None,
         **options: Unpack[RecordOptions],
     ) -> LedgerRecord:
-        """`POST /v1/records`: creates a gated record, which commissions work. `task/1` takes any object as `payload`."""
+        """`POST /v1/records`: creates a gated record, which commissions work. `task/1` takes any object as `payload`.
+
+        The type decides: with a type that is not gated, such as `generic/1`, the record is notarized, as
+        `notarize` does. With terms such as `performer` it is refused (`not_gated`).
+        """
         body = members(
             type=type,
             payload=payload,
