@@ -34,14 +34,14 @@ const ROOMS = [
   'src/run/',
 ]
 
-test('every import goes to the own room or to a lower one', () => {
+test('every import goes to the same room or to a lower room', () => {
   const faults = importsOf(['sdk', 'src', 'worker', 'cli'])
     .filter(([file, imported]) => roomOf(imported) > roomOf(file))
     .map(([file, imported]) => `${file} imports ${imported}`)
   assert.deepEqual(faults, [])
 })
 
-test('a server loads what serves MCP when it is asked for it first, and not at its start', () => {
+test('a server loads no file of src/mcp at its start', () => {
   const loaded = new Set<string>()
   const load = (file: string) => {
     if (loaded.has(file)) return
@@ -62,11 +62,11 @@ const LOADED = /^(?:import|export)\s(?!type\s)[^'"]*?from\s+'([^']+)'/gm
 
 const ALL = ['sdk', 'src', 'worker', 'cli', 'bench', 'examples', 'tools']
 
-test('no file imports itself through others, not even for a type', () => {
+test('files have no import cycles, type imports included', () => {
   assert.deepEqual(circlesIn(importsOf(ALL)), [])
 })
 
-test('no folder imports itself through others: parts of a room have an order too', () => {
+test('folders have no import cycles', () => {
   // A folder and the folders in it count as one folder.
   const isInside = (inner: string, outer: string) => `${inner}/`.startsWith(`${outer}/`)
   const folders = importsOf(ALL)
@@ -94,13 +94,13 @@ test('src/proof is pure: it imports itself and cborg, nothing of Node', () => {
   assert.deepEqual(faults, [])
 })
 
-test('the schema interpreter is a library inside: it imports nothing of the project', () => {
+test('the schema interpreter imports nothing of the project', () => {
   const folder = 'src/ledgers/types/schema/'
   const faults = importsOf([folder]).filter(([, imported]) => !imported.startsWith(folder))
   assert.deepEqual(faults, [])
 })
 
-test('the SDK runs in a browser: of src it imports what is pure', () => {
+test('the SDK runs in a browser: of src it imports only pure files', () => {
   const faults = importsOf(['sdk'])
     .filter(
       ([, imported]) => !/^(sdk|src\/proof)\/|^src\/signing\/(node-crypto|portable)\.ts$/.test(imported),
@@ -109,14 +109,14 @@ test('the SDK runs in a browser: of src it imports what is pure', () => {
   assert.deepEqual(faults, [])
 })
 
-test('the console runs in a browser: it imports itself, the SDK and what is pure', () => {
+test('the console runs in a browser: it imports itself, the SDK and pure files only', () => {
   const faults = importsOf(['console'])
     .filter(([, imported]) => !/^(console|sdk|src\/proof)\//.test(imported))
     .map(([file, imported]) => `${file} imports ${imported}`)
   assert.deepEqual(faults, [])
 })
 
-test('SQL is in src/db only, and the environment is read where processes begin', () => {
+test('only src/db has SQL, and only entry points of processes read the environment', () => {
   const faults: string[] = []
   for (const file of ['src', 'worker'].flatMap(sourcesIn)) {
     const text = readFileSync(join(ROOT, file), 'utf8')

@@ -6,7 +6,7 @@ import { JSON_RPC_CODES } from '../src/json-rpc-codes.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 
-test('codes of our own in JSON-RPC errors are outside of what JSON-RPC and MCP reserve, and differ', () => {
+test('our JSON-RPC error codes are outside the ranges reserved by JSON-RPC and MCP, and differ', () => {
   const codes = Object.values(JSON_RPC_CODES)
   for (const code of codes) assert.ok(code > -32_000 || code < -32_768, `${code}`)
   assert.equal(new Set(codes).size, codes.length)

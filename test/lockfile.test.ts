@@ -27,7 +27,7 @@ const installed = Object.entries<Package>(JSON.parse(read('package-lock.json')).
 const LINTER =
   /^node_modules\/@biomejs\/cli-(android-(arm64|x64)|darwin-(arm64|x64)|linux-(arm64|x64)-musl|win32-(arm64|x64))$/
 
-test('whatever is installed has its digest in the lockfile', () => {
+test('every installed package has its digest in the lockfile', () => {
   const without = installed.filter(([, { integrity }]) => !/^sha512-[\w+/]{86}==$/.test(integrity ?? ''))
   assert.deepEqual(
     without.filter(([path, { dev, optional }]) => !(dev && optional && LINTER.test(path))),
@@ -35,7 +35,7 @@ test('whatever is installed has its digest in the lockfile', () => {
   )
 })
 
-test('the lockfile names no registry: the installing user says which', () => {
+test('the lockfile names no registry', () => {
   assert.deepEqual(
     installed.filter(([, { resolved }]) => resolved !== undefined),
     [],
@@ -53,7 +53,7 @@ test('the lockfiles of adapters/ and site/ have a digest for each package and na
   }
 })
 
-test('no package gets to run a script when it is installed, and what the server needs is there without', () => {
+test('install scripts are off for all packages, and the server needs none', () => {
   assert.match(read('.npmrc'), /^ignore-scripts=true$/m)
   const { scripts, allowScripts } = JSON.parse(read('package.json'))
   assert.equal(allowScripts, undefined)
@@ -70,7 +70,7 @@ test('no package gets to run a script when it is installed, and what the server 
   )
 })
 
-test('what runs this is the Node whose digest stands in the lockfile', (t) => {
+test('the running Node is the one whose digest is in the lockfile', (t) => {
   const nodes = installed.filter(([path]) => /^node_modules\/node-(linux|darwin)-/.test(path))
   assert.equal(new Set(nodes.map(([, { version }]) => version)).size, 1)
   const own = `node_modules/node-${process.platform}-${process.arch}`

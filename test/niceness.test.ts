@@ -21,14 +21,14 @@ function raisedFrom(niceness: number, target: number): number {
   return Number(execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' }))
 }
 
-test('a niceness is raised, never lowered, and no refusal ends the work', () => {
+test('raises the niceness, never lowers it, and ignores a refusal', () => {
   assert.equal(raisedFrom(15, 10), 15)
   assert.equal(raisedFrom(19, 10), 19)
   assert.equal(raisedFrom(15, 40), 19)
   assert.equal(raisedFrom(15, Number.NaN), 15)
 })
 
-test('no other code changes a priority: one that is refused would end its work', () => {
+test('only src/niceness.ts calls setPriority', () => {
   const files = globSync('{src,worker,cli,sdk}/**/*.ts', { cwd: ROOT })
   const found = files.filter((file) => readFileSync(join(ROOT, file), 'utf8').includes('setPriority('))
   assert.deepEqual(found, ['src/niceness.ts'])

@@ -24,7 +24,7 @@ const MADE =
   /^(sdk\/generated|python\/src\/tallystick\/(_sync|types|raw)|migrations\/(schema|0001-rules-and-keys)\.sql|.*\.json$)/
 const PROMISE = 'python/src/tallystick/verify/'
 
-test(`a kind of entry stands in at most ${MOST} tables`, (t) => {
+test(`each kind of entry is listed in at most ${MOST} tables`, (t) => {
   const folders = ['src', 'worker', 'migrations', 'cli', 'sdk', 'console', 'python/src']
   const files = execFileSync('git', ['ls-files', '--', ...folders], { cwd: ROOT, encoding: 'utf8' }).split(
     '\n',

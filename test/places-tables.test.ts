@@ -24,7 +24,7 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   ERASURES: ['src/run/restore/restore-ledger.ts'],
 }
 
-test('a table of evidence stands in two files', (t) => {
+test('each evidence table is named in at most two files', (t) => {
   const sources = EVIDENCE_ROOMS.flatMap((room) =>
     readdirSync(join(ROOT, room), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))

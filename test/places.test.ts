@@ -39,7 +39,7 @@ const SECTIONS: readonly { fact: string; family: Family; beside: readonly string
 ]
 
 for (const { fact, family, beside, most } of SECTIONS)
-  test(`${fact} stands in at most ${most} files`, (t) => {
+  test(`${fact} occurs in at most ${most} files`, (t) => {
     const places = [...beside, ...listPlaces(family)]
     t.diagnostic(`${fact}: ${places.length} places\n${places.join('\n')}`)
     assert.ok(places.length <= most, places.join('\n'))

@@ -8,7 +8,7 @@ import { freePort, paste, startAllInOne } from './system/deployment/installation
 
 /* This is the only deployment that `npm test` starts. Other tests of the start are in test/system/start. */
 
-test('a first start notarizes the line that it prints, verifies from outside, and ends with Ctrl-C', async () => {
+test('a first start notarizes by its printed line, verifies from outside, and ends with Ctrl-C', async () => {
   const dataDir = temporaryDirInMemory()
   const started = await startAllInOne({
     env: { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() },

@@ -136,7 +136,7 @@ test('agents that speak A2A', async (t) => {
     (await ledger.app.send('GET', `/v1/records?${query}&order=asc`)).json().data
 
   await t.test(
-    'both sides have the call and how it ended, and each knows the record of the other',
+    'both ledgers record the call and its outcome, each with the id of the other’s record',
     async () => {
       const { tallystick: receipts } = ours
       const mine = ours.actions(held)
@@ -157,31 +157,34 @@ test('agents that speak A2A', async (t) => {
     },
   )
 
-  await t.test('an agent that asks another one, a failure, a refusal and a server that is gone', async () => {
-    await ask('ask tin')
-    for (const text of ['fail', 'reject', 'throw']) await ask(text)
-    const gone = await new ClientFactory(recordCalls({ actions })).createFromAgentCard(
-      cardOf(`http://127.0.0.1:${await freePort()}/`),
-    )
-    await assert.rejects(gone.sendMessage(requestOf('anybody?')))
-    const [mine, sellers] = await trees()
-    const ends = ['ok', 'error · failed', 'denied · rejected', 'error · failed']
-    assert.deepEqual(
-      mine!.slice(0, 4),
-      ends.map((end) => `agent seller · before · ${end}`),
-    )
-    assert.match(mine![4]!, /^agent seller · before · error · /)
-    assert.deepEqual(sellers, [
-      'agent seller · held · ok',
-      '  agent seller · held · ok',
-      'agent seller · held · ok',
-      'agent seller · held · error · failed',
-      'agent seller · held · denied · rejected',
-      'agent seller · held · error · RangeError',
-    ])
-  })
+  await t.test(
+    'records a nested call, a failure, a refusal and an unreachable server with their outcomes',
+    async () => {
+      await ask('ask tin')
+      for (const text of ['fail', 'reject', 'throw']) await ask(text)
+      const gone = await new ClientFactory(recordCalls({ actions })).createFromAgentCard(
+        cardOf(`http://127.0.0.1:${await freePort()}/`),
+      )
+      await assert.rejects(gone.sendMessage(requestOf('anybody?')))
+      const [mine, sellers] = await trees()
+      const ends = ['ok', 'error · failed', 'denied · rejected', 'error · failed']
+      assert.deepEqual(
+        mine!.slice(0, 4),
+        ends.map((end) => `agent seller · before · ${end}`),
+      )
+      assert.match(mine![4]!, /^agent seller · before · error · /)
+      assert.deepEqual(sellers, [
+        'agent seller · held · ok',
+        '  agent seller · held · ok',
+        'agent seller · held · ok',
+        'agent seller · held · error · failed',
+        'agent seller · held · denied · rejected',
+        'agent seller · held · error · RangeError',
+      ])
+    },
+  )
 
-  await t.test('a stream, and one that its reader leaves', async () => {
+  await t.test('a stream read to its end has the outcome ok; a stream left early, unknown', async () => {
     const client = await connect({ actions })
     for await (const _event of client.sendMessageStream(requestOf('copper')));
     for await (const _event of client.sendMessageStream(requestOf('long'))) break
@@ -190,7 +193,7 @@ test('agents that speak A2A', async (t) => {
   })
 
   for (const [story, { ends, result }] of Object.entries(ANSWERS)) {
-    await t.test(`both records have the agent's answer, streamed or not: ${story}`, async () => {
+    await t.test(`both outcomes contain the agent's answer, streamed or not: ${story}`, async () => {
       const buyer = ours.actions({ content: true })
       const client = await connect({ actions: buyer })
       await client.sendMessage(requestOf(story))
@@ -222,7 +225,7 @@ test('agents that speak A2A', async (t) => {
     assert.match(mine!.join(), /^agent seller · before · unknown · [A-Za-z]*Error$/)
   })
 
-  await t.test('a task that goes on has an outcome when its end is seen', async () => {
+  await t.test('a task that continues gets its outcome when the client sees its end', async () => {
     const client = await connect({ actions })
     const ends: string[] = []
     const configuration = {
@@ -439,7 +442,7 @@ async function startAgent(t: TestContext, make: (card: AgentCard) => AgentExecut
   return url
 }
 
-test('a message beside a task says nothing of its end', () => {
+test('a message next to a task does not decide the outcome', () => {
   const message = { parts: [], extensions: [] } as unknown as Message
   const task = (state: TaskState) => ({ id: 't', status: { state }, artifacts: [] }) as unknown as Task
   const outcomeOf = (...events: AnswerEvent[]) => {

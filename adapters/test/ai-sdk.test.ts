@@ -43,7 +43,7 @@ for (const [name, { ai, mocks }] of Object.entries(LIBRARIES))
     })
     const ask = (metal: string) => call('look_up', { metal }, metal)
 
-    await t.test('a run with tools, an error and a subagent is the tree of the run', async () => {
+    await t.test('a run with tools, an error and a subagent is recorded as a tree', async () => {
       const check = tool({
         inputSchema: z.object({}),
         execute: async () => {
@@ -77,7 +77,7 @@ for (const [name, { ai, mocks }] of Object.entries(LIBRARIES))
     })
 
     await t.test(
-      'a person and a rule say no: the tool is not called, and the ledger has who it was',
+      'a tool denied by a person or a rule is not called, and the denier is recorded',
       async () => {
         asked.length = 0
         const generate = (messages: newest.ModelMessage[], ...answers: Part[][]) =>
@@ -124,7 +124,7 @@ for (const [name, { ai, mocks }] of Object.entries(LIBRARIES))
       },
     )
 
-    await t.test('a model that fails, and a stream that is broken off', async () => {
+    await t.test('records a failing model and an aborted stream', async () => {
       const failing = new mocks.MockLanguageModelV4({
         modelId: 'fake',
         doGenerate: async () => {

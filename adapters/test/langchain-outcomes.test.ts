@@ -248,7 +248,7 @@ function failLater(): Promise<never> {
   return new Promise((_yes, no) => setTimeout(no, 20, LATE))
 }
 
-test('of several messages of a tool, the result is the one that failed', () => {
+test('of several messages of one tool call, the failed one decides the outcome', () => {
   const command = new Command({ update: { messages: [WELL, BADLY] } })
   assert.deepEqual(outcomeOfTool(command), { status: 'error', result: 'badly' })
   assert.deepEqual(outcomeOfTool([WELL, command]), { status: 'error', result: 'badly' })

@@ -33,7 +33,7 @@ test('agents of the OpenAI Agents SDK', async (t) => {
     return ledger.tree()
   }
 
-  await t.test('a run with tools, an error, a subagent and a hand-over is the tree of the run', async () => {
+  await t.test('a run with tools, an error, a subagent and a handoff is recorded as a tree', async () => {
     const { lookUp } = prices()
     const writer = new Agent({ name: 'writer', model: fake([assistantMessage('9,612 dollars.')]) })
     const checker = new Agent({ name: 'checker', model: fake([assistantMessage('fine')]) })
@@ -79,71 +79,71 @@ test('agents of the OpenAI Agents SDK', async (t) => {
     assert.deepEqual([outcome.parent, outcome.payload.resultDigest], [record.id, sha256('copper: 9,612')])
   })
 
+  await t.test('a tool denied by a person or a rule is not called, and the denier is recorded', async () => {
+    const { lookUp, asked } = prices({ needsApproval: true })
+    const noTin = defineToolInputGuardrail({
+      name: 'no tin',
+      run: async ({ toolCall }) =>
+        toolCall.arguments.includes('tin')
+          ? { behavior: { type: 'rejectContent', message: 'not of tin' } }
+          : { behavior: { type: 'allow' } },
+    })
+    lookUp.inputGuardrails = [noTin]
+    const answers = [
+      ['tin', 'lead', 'iron'].map((metal) => call('look_up', { metal }, metal)),
+      [assistantMessage('I could not.')],
+    ]
+    const agent = new Agent({ name: 'buyer', tools: [processor.guard(lookUp)], model: fake(...answers) })
+    const runner = new Runner({ workflowName: 'denied' })
+    const { interruptions, state } = await runner.run(agent, 'How much?')
+    const [tin, lead, iron] = interruptions
+    state.approve(tin!)
+    state.reject(lead!)
+    state.approve(iron!)
+    await runner.run(agent, state)
+    assert.deepEqual(asked, ['iron'])
+    assert.deepEqual(await tree(), [
+      'other denied · before · unknown',
+      '  agent buyer · before · unknown',
+      '    model fake · after · ok',
+      '  agent buyer · before · ok',
+      '    tool look_up · before · denied',
+      '      deny by person',
+      '    tool look_up · before · denied',
+      '      allow by person',
+      '      deny by policy no tin',
+      '    tool look_up · before · ok',
+      '      allow by person',
+      '      allow by policy no tin',
+      '    model fake · after · ok',
+    ])
+  })
+
   await t.test(
-    'a person and a rule say no: the tool is not called, and the ledger has who it was',
+    'a run that waits for approval has the outcome unknown, whatever the form of the model’s answer',
     async () => {
-      const { lookUp, asked } = prices({ needsApproval: true })
-      const noTin = defineToolInputGuardrail({
-        name: 'no tin',
-        run: async ({ toolCall }) =>
-          toolCall.arguments.includes('tin')
-            ? { behavior: { type: 'rejectContent', message: 'not of tin' } }
-            : { behavior: { type: 'allow' } },
-      })
-      lookUp.inputGuardrails = [noTin]
-      const answers = [
-        ['tin', 'lead', 'iron'].map((metal) => call('look_up', { metal }, metal)),
-        [assistantMessage('I could not.')],
+      const answer = call('look_up', { metal: 'tin' }, 'tin')
+      const calls = [{ id: 'tin', type: 'function', function: { name: 'look_up', arguments: '{}' } }]
+      const message = { role: 'assistant', content: null, tool_calls: calls }
+      const forms = [
+        [answer],
+        [message],
+        [{ message }],
+        [{ object: 'chat.completion', choices: [{ message }] }],
       ]
-      const agent = new Agent({ name: 'buyer', tools: [processor.guard(lookUp)], model: fake(...answers) })
-      const runner = new Runner({ workflowName: 'denied' })
-      const { interruptions, state } = await runner.run(agent, 'How much?')
-      const [tin, lead, iron] = interruptions
-      state.approve(tin!)
-      state.reject(lead!)
-      state.approve(iron!)
-      await runner.run(agent, state)
-      assert.deepEqual(asked, ['iron'])
-      assert.deepEqual(await tree(), [
-        'other denied · before · unknown',
-        '  agent buyer · before · unknown',
-        '    model fake · after · ok',
-        '  agent buyer · before · ok',
-        '    tool look_up · before · denied',
-        '      deny by person',
-        '    tool look_up · before · denied',
-        '      allow by person',
-        '      deny by policy no tin',
-        '    tool look_up · before · ok',
-        '      allow by person',
-        '      allow by policy no tin',
-        '    model fake · after · ok',
-      ])
+      for (const form of forms) {
+        const { lookUp } = prices({ needsApproval: true })
+        const model = new TracedModel([[answer]], form)
+        const agent = new Agent({ name: 'buyer', tools: [processor.guard(lookUp)], model })
+        await new Runner({ workflowName: 'asks' }).run(agent, 'How much?')
+        assert.deepEqual(await tree(), [
+          'other asks · before · unknown',
+          '  agent buyer · before · unknown',
+          '    model fake · after · ok',
+        ])
+      }
     },
   )
-
-  await t.test("a run that asks a person has not ended, whatever form the model's answer has", async () => {
-    const answer = call('look_up', { metal: 'tin' }, 'tin')
-    const calls = [{ id: 'tin', type: 'function', function: { name: 'look_up', arguments: '{}' } }]
-    const message = { role: 'assistant', content: null, tool_calls: calls }
-    const forms = [
-      [answer],
-      [message],
-      [{ message }],
-      [{ object: 'chat.completion', choices: [{ message }] }],
-    ]
-    for (const form of forms) {
-      const { lookUp } = prices({ needsApproval: true })
-      const model = new TracedModel([[answer]], form)
-      const agent = new Agent({ name: 'buyer', tools: [processor.guard(lookUp)], model })
-      await new Runner({ workflowName: 'asks' }).run(agent, 'How much?')
-      assert.deepEqual(await tree(), [
-        'other asks · before · unknown',
-        '  agent buyer · before · unknown',
-        '    model fake · after · ok',
-      ])
-    }
-  })
 
   await t.test('shutdown waits for the end of a trace that is open', async () => {
     const streaming = new TallystickTracingProcessor(ledger.actions())

@@ -45,7 +45,7 @@ function open() {
 
 const names = (batch: Batch<Item> | null) => batch?.items.map(({ name }) => name) ?? null
 
-test('a batch waits for requests that are coming until half of what is under way is in it, but not for long', () => {
+test('a batch waits, for a limited time, until it holds half of the requests under way', () => {
   const { queue, addMany } = open()
   addMany(6)
   assert.equal(queue.take(0, 7), null)
@@ -56,7 +56,7 @@ test('a batch waits for requests that are coming until half of what is under way
   assert.equal(queue.take(APPEND_GATHER_MS_MAX, 100)?.items.length, 1)
 })
 
-test('a second batch of a ledger goes when half of what is under way is in it, and no third', () => {
+test('a ledger’s second batch starts with half of the requests under way; a third waits', () => {
   const { queue, addMany } = open()
   addMany(40)
   assert.equal(queue.take(0, 0)?.items.length, 40)
@@ -69,7 +69,7 @@ test('a second batch of a ledger goes when half of what is under way is in it, a
   assert.equal(queue.take(0, 0), null, `${APPEND_CONNECTIONS_PER_LEDGER} are in flight`)
 })
 
-test('a few entries do not overlap: they join the next batch', () => {
+test('too few entries for an overlapping batch join the next batch', () => {
   const { queue, add, addMany } = open()
   add()
   const first = queue.take(0, 0)!
@@ -79,7 +79,7 @@ test('a few entries do not overlap: they join the next batch', () => {
   assert.equal(queue.take(1, 0)?.items.length, APPEND_OVERLAP_RECORDS_MIN - 1)
 })
 
-test('batches of records overlap as many records of their own do', () => {
+test('overlap counts the records of a batch entry like single records', () => {
   const { queue, add } = open()
   add(1, { records: 1_000 })
   queue.take(0, 0)
@@ -89,7 +89,7 @@ test('batches of records overlap as many records of their own do', () => {
   assert.equal(queue.take(0, 0)?.records, 1_000)
 })
 
-test('a ledger with nothing in flight goes at once, in a batch without entries of the others', () => {
+test('an idle ledger’s entry goes at once, in a batch without other ledgers', () => {
   const { queue, add, addMany } = open()
   addMany(100)
   queue.take(0, 0)
@@ -102,7 +102,7 @@ test('a ledger with nothing in flight goes at once, in a batch without entries o
   assert.equal(queue.take(0, 0), null, 'no lane is free')
 })
 
-test('an administrative entry waits until its ledger is free, and nothing of the ledger passes it', () => {
+test('an administrative entry waits until its ledger has nothing in flight; later entries stay behind it', () => {
   const { queue, add, addMany } = open()
   addMany(20)
   const first = queue.take(0, 0)!
@@ -118,7 +118,7 @@ test('an administrative entry waits until its ledger is free, and nothing of the
   )
 })
 
-test('a batch is bounded in entries, records, keys and bytes, though one entry may be as large as it likes', () => {
+test('limits the entries, records, keys and bytes of a batch; a larger single entry still goes', () => {
   const { queue, add, addMany } = open()
   addMany(APPEND_BATCH_ENTRIES_MAX + 5)
   const first = queue.take(0, 0)!
@@ -140,7 +140,7 @@ test('a batch is bounded in entries, records, keys and bytes, though one entry m
   assert.equal(queue.take(3, 0)?.items.length, 1)
 })
 
-test('refuses what is more than it holds: entries of a ledger, of all, records and bytes', () => {
+test('refuses entries beyond the limits of a ledger, of all ledgers, of records and of bytes', () => {
   const { queue, add, addMany } = open()
   const refuses = (about: Partial<Queued> = {}) => {
     const item = {
@@ -174,7 +174,7 @@ test('refuses what is more than it holds: entries of a ledger, of all, records a
   }
 })
 
-test('refuses what would wait for too long, by how long the last batches took', () => {
+test('refuses an entry whose wait, estimated from recent batches, would exceed the limit', () => {
   const { queue, add, addMany } = open()
   for (let i = 0; i < 30; i++) {
     add()
@@ -190,7 +190,7 @@ test('refuses what would wait for too long, by how long the last batches took', 
   assert.ok(queue.refusal(item, 30_000)! > APPEND_WAIT_MS_MAX)
 })
 
-test('two batches that overlap took half of the time each', () => {
+test('the wait estimate counts two overlapping batches with half of the time each', () => {
   const { queue, addMany } = open()
   for (let i = 0; i < 30; i++) {
     addMany(20)
@@ -237,7 +237,7 @@ const steps = fc.array(
   { maxLength: 200 },
 )
 
-test('whatever happens, each entry goes once, in the order of its ledger, within the bounds, and none stays behind', () => {
+test('property: each entry is taken exactly once, in its ledger’s order and within the limits', () => {
   fc.assert(
     fc.property(steps, (done: readonly Step[]) => {
       const { queue, add } = open()

@@ -82,7 +82,7 @@ async function transactionsOf(owner: pg.Client, ledger: TestLedger, from = FIRST
 const keyed = (ledger: TestLedger, key: string): EntryRow =>
   makeEntry(ledger, { idempotency: makeIdempotency(key, 'request') })
 
-test('what arrives while a batch commits makes one batch, the next', async (t) => {
+test('entries that arrive during a commit share the next batch', async (t) => {
   const { database, owner, locker, api, appender, ledger, check } = await open(t)
   const superuser = await connect(t, database.superuserUrl)
   const held = await holdBatch(t, { locker, api, appender })
@@ -104,7 +104,7 @@ test('what arrives while a batch commits makes one batch, the next', async (t) =
   assert.equal(await check(), FIRST_SIZE + 30)
 })
 
-test('what arrives in one turn of the event loop makes one batch, though nothing is in flight', async (t) => {
+test('entries that arrive in one turn of the event loop share a batch, even when idle', async (t) => {
   const { owner, appender, ledger } = await open(t)
   await Promise.all(Array.from({ length: 20 }, () => appender.append(makeEntry(ledger))))
   assert.deepEqual(await transactionsOf(owner, ledger), Array(20).fill(0))
@@ -120,7 +120,7 @@ test('an idle appender commits each entry by itself', async (t) => {
   assert.equal(await check(), FIRST_SIZE + 20)
 })
 
-test('settles every promise once, each with a place of its own', async (t) => {
+test('settles every promise once, each with its own position', async (t) => {
   const { api, appender, ledger, check } = await open(t)
   const other = await createTestLedger(api)
   const seqs = new Map<TestLedger, number[]>([
@@ -141,7 +141,7 @@ test('settles every promise once, each with a place of its own', async (t) => {
   assert.equal(await check(), FIRST_SIZE + 700)
 })
 
-test('what a client can have refused as a whole shares a batch with no other ledger, and is few at a time', async (t) => {
+test('administrative entries share no batch with another ledger, and only few share one batch', async (t) => {
   const { owner, locker, api, appender, ledger } = await open(t)
   const other = await createTestLedger(api)
   const held = await holdBatch(t, { locker, api, appender })
@@ -158,7 +158,7 @@ test('what a client can have refused as a whole shares a batch with no other led
   assert.deepEqual(inBatches, [0, ...Array(few).fill(1), 2, 3])
 })
 
-test('a deep ledger does not delay a shallow one', async (t) => {
+test('a ledger with many waiting entries does not delay a ledger with few', async (t) => {
   const { owner, locker, api, appender, ledger } = await open(t)
   const shallow = await createTestLedger(api)
   const held = await holdBatch(t, { locker, api, appender })
@@ -177,7 +177,7 @@ test('a deep ledger does not delay a shallow one', async (t) => {
   assert.ok(Number(rows[0].before) <= 1, 'the shallow ledger was in the first batch')
 })
 
-test('a ledger whose head somebody else has locked delays no other', async (t) => {
+test('a locked head of one ledger delays no other ledger', async (t) => {
   const { locker, api, appender, ledger, check } = await open(t)
   const stuck = await createTestLedger(api)
   await locker.query('begin')
@@ -190,7 +190,7 @@ test('a ledger whose head somebody else has locked delays no other', async (t) =
   for (const outcome of await Promise.all(waiting)) assert.equal(outcome.status, 'appended')
 })
 
-test('a second item for a record or a key leads the next batch', async (t) => {
+test('a second entry for the same record or key goes first in the next batch', async (t) => {
   const { owner, locker, api, appender, ledger, check } = await open(t)
   const held = await holdBatch(t, { locker, api, appender })
   const record = makeCreation(ledger)
@@ -215,7 +215,7 @@ test('a second item for a record or a key leads the next batch', async (t) => {
   assert.equal(await check(), FIRST_SIZE + 5)
 })
 
-test('an entry that Postgres refuses spoils no neighbour in its batch', async (t) => {
+test('an entry that Postgres refuses does not fail other entries of its batch', async (t) => {
   const { locker, api, appender, ledger, check } = await open(t)
   const held = await holdBatch(t, { locker, api, appender })
   const items = Array.from({ length: 40 }, (_, i) =>
@@ -231,7 +231,7 @@ test('an entry that Postgres refuses spoils no neighbour in its batch', async (t
   assert.equal(await check(), FIRST_SIZE + 37)
 })
 
-test('refuses at once what would wait behind a batch that has been in flight for too long', async (t) => {
+test('refuses entries at once as overloaded behind a batch in flight for too long', async (t) => {
   const { locker, api, appender, ledger } = await open(t)
   const held = await holdBatch(t, { locker, api, appender })
   assert.equal(await Promise.race([appender.append(makeEntry(ledger)), sleep(20, 'taken')]), 'taken')
@@ -240,7 +240,7 @@ test('refuses at once what would wait behind a batch that has been in flight for
   await held.release()
 })
 
-test('closing takes nothing more, and returns when all that was taken is committed', async (t) => {
+test('close refuses new entries and returns after all accepted entries are committed', async (t) => {
   const { locker, api, appender, ledger, check } = await open(t)
   const held = await holdBatch(t, { locker, api, appender })
   let settled = 0
@@ -258,7 +258,7 @@ test('closing takes nothing more, and returns when all that was taken is committ
   await appender.close()
 })
 
-test('whatever happens to connections, every entry ends once, and a retry with its key finds the first', async (t) => {
+test('with random connection faults, every entry settles once, and a retry replays the first result', async (t) => {
   const { database, owner, api } = await open(t)
   const proxy = await startTcpProxy(t, database.apiUrl)
   const pool = openWritePool(testDatabase(proxy.url), { warn: () => {} })

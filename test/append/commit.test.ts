@@ -111,7 +111,7 @@ test('answers each entry with its outcome, in order', async (t) => {
   assert.equal(await check(), FIRST_SIZE + 3)
 })
 
-test('an entry that Postgres refuses fails alone, wherever it stands', async (t) => {
+test('an entry that Postgres refuses fails alone, at any position of the batch', async (t) => {
   const { pool, ledger, check } = await open(t)
   let size = await check()
   for (const guilty of [[0], [6], [3, 4], [0, 2, 5], [0, 1, 2, 3, 4, 5, 6]]) {
@@ -133,7 +133,7 @@ test('an entry that Postgres refuses fails alone, wherever it stands', async (t)
   }
 })
 
-test('a value that can’t be encoded fails alone too, and never as unknown: nothing was sent', async (t) => {
+test('a value that cannot be encoded fails alone, with a known outcome, because nothing was sent', async (t) => {
   const { pool, ledger, check } = await open(t)
   const entries = [
     makeEntry(ledger),
@@ -145,7 +145,7 @@ test('a value that can’t be encoded fails alone too, and never as unknown: not
   assert.equal(await check(), FIRST_SIZE + 2)
 })
 
-test('an entry that only fails at the commit itself is not called appended', async (t) => {
+test('an entry that fails only at commit is not reported as appended', async (t) => {
   const { owner, pool, ledger, check } = await open(t)
   await owner.query(`
     create function public.refuse_at_commit() returns trigger language plpgsql as $$
@@ -159,7 +159,7 @@ test('an entry that only fails at the commit itself is not called appended', asy
   assert.equal(await check(), FIRST_SIZE + 2)
 })
 
-test('entries that only make sense together are all appended, or none', async (t) => {
+test('commitTogether appends all entries or none', async (t) => {
   const { pool, ledger, check } = await open(t)
   const bad = makeEntry(ledger, { leaf: Buffer.alloc(32) })
   assert.equal((await commitTogether(pool, [makeEntry(ledger), bad])).status, 'failed')
@@ -181,7 +181,7 @@ test('a server that can’t be reached: unavailable, and appended once it can', 
   assert.equal(await check(), FIRST_SIZE + 1)
 })
 
-test('an idle connection that broke is replaced, and nobody notices', async (t) => {
+test('a broken idle connection is replaced without an error', async (t) => {
   const { proxy, proxied, ledger, check } = await open(t)
   await commitOne(proxied, makeEntry(ledger))
   proxy.cut()
@@ -302,7 +302,7 @@ test('a statement that Postgres gave up: unavailable, nothing was written', asyn
   assert.equal((await commitOne(patient, keyed(ledger, 'k'))).status, 'appended')
 })
 
-test('a read-only database, as after a failover: unavailable, until the connection is a new one', async (t) => {
+test('a read-only database, as after a failover: unavailable, and the connection is replaced', async (t) => {
   const { database, ledger, check } = await open(t)
   const superuser = await connect(t, database.superuserUrl)
   const set = (value: string) =>
@@ -318,7 +318,7 @@ test('a read-only database, as after a failover: unavailable, until the connecti
   assert.equal((await commitOne(pool, makeEntry(ledger))).status, 'appended', 'the old connection was kept')
 })
 
-test('a login that was locked out: unavailable', async (t) => {
+test('a rejected password: unavailable', async (t) => {
   const { database, ledger } = await open(t)
   const url = new URL(database.apiUrl)
   url.password = 'another'
@@ -357,7 +357,7 @@ test('the loser of a deadlock tries again by itself', async (t) => {
   assert.equal(await checkLedger(owner, other.id), FIRST_SIZE + 1)
 })
 
-test('who keeps losing gives up: unavailable, after one try and three more', async (t) => {
+test('an entry that always fails with 40001: unavailable after one try and three retries', async (t) => {
   const { owner, pool, ledger, check } = await open(t)
   await owner.query(`
     create sequence public.tries;
@@ -377,7 +377,7 @@ test('who keeps losing gives up: unavailable, after one try and three more', asy
   assert.equal(await check(), FIRST_SIZE)
 })
 
-test('only what Postgres said is known: every other error leaves the outcome unknown', () => {
+test('an error that is not from Postgres leaves the outcome unknown', () => {
   // EPIPE has five characters, like an SQLSTATE.
   for (const code of ['EPIPE', 'ECONNRESET', 'ETIMEDOUT', '23505', undefined]) {
     assert.equal(classifyFailure(Object.assign(new Error('socket'), { code })).kind, 'unknown', code)

@@ -64,7 +64,7 @@ function definitionDigest(kind: EntryKind, name: string, predicate: Members): st
 }
 
 for (const kind of Object.keys(ENTRY_KINDS) as EntryKind[]) {
-  test(`a ${kind} that is signed is one that verifiers take, and another one is not signed`, () => {
+  test(`a signed ${kind} verifies, and a malformed one is refused before signing`, () => {
     const { author, said } = saidOf(kind)
     const { entry } = sealEntry(signer, author, said, atMs)
     const { statement } = verifySignedStatement(entry.envelope, () => signer.key, nativeProviders)
@@ -93,7 +93,7 @@ for (const kind of Object.keys(ENTRY_KINDS) as EntryKind[]) {
   })
 }
 
-test('a definition whose digest is not signed, a kid that is not its key’s, and an envelope that is too large are not signed', () => {
+test('refuses to sign a wrong definition digest, another key’s kid, and an oversized envelope', () => {
   const { author, said } = saidOf('agent-registered')
   const refused = (by: Author, change: EntryClaims, message: RegExp) =>
     assert.throws(() => sealEntry(signer, by, change, atMs), message)

@@ -7,16 +7,16 @@ import { connect, testDatabase } from '../helpers/connect.ts'
 import { createTestDatabase } from '../helpers/database.ts'
 import { createTestLedger, makeEntry } from '../helpers/test-ledger.ts'
 
-test('what a batch waits for while requests that were taken have not begun', async (t) => {
+test('a batch waits for requests that have arrived but not yet appended', async (t) => {
   const { coming, batches, append } = await open(t)
 
-  await t.test('for nothing when none are coming', async () => {
+  await t.test('not at all when no requests are coming', async () => {
     await append()
     await append()
     assert.deepEqual(batches.splice(0), [1, 1])
   })
 
-  await t.test('for no more than make a batch worth its transaction', async () => {
+  await t.test('only until it holds APPEND_GATHER_RECORDS_MAX records', async () => {
     coming.count = 10_000
     let looks = 0
     coming.look = () => {
@@ -28,7 +28,7 @@ test('what a batch waits for while requests that were taken have not begun', asy
     assert.ok(looks < 10, `looked ${looks} times whether more are coming`)
   })
 
-  await t.test('not for long', async () => {
+  await t.test('only for about APPEND_GATHER_MS_MAX', async () => {
     coming.count = 2
     const startedAt = performance.now()
     await append()

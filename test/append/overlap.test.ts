@@ -35,7 +35,7 @@ type Load = { readonly clients: number; readonly flushUs: number; readonly perSe
 const CLIENTS = [16, 32, 64, 128, 256, 512]
 const FLUSHES_US = [40, 250, 1_000, 4_000]
 
-test('under a closed loop neither the server nor Postgres waits for the other', async (t) => {
+test('a closed loop reaches over 75 % of the throughput of the slower of server and Postgres', async (t) => {
   for (const flushUs of FLUSHES_US) {
     for (const clients of CLIENTS) {
       await t.test(`${clients} connections, a flush of ${flushUs} us`, () => {
@@ -47,7 +47,7 @@ test('under a closed loop neither the server nor Postgres waits for the other', 
   }
 })
 
-test('the model shows a convoy where there is one: a batch that waits for all that have arrived', () => {
+test('the model shows a convoy if a batch waits for all arrived requests: 1.3 times slower', () => {
   for (const flushUs of [40, 250, 1_000]) {
     for (const clients of [32, 64, 128]) {
       const ours = simulate(new AppendQueue(), { clients, flushUs })
@@ -57,14 +57,14 @@ test('the model shows a convoy where there is one: a batch that waits for all th
   }
 })
 
-test('the model shows what calls cost where no batch waits', () => {
+test('the model shows small batches if no batch waits: at most 32 records instead of over 64', () => {
   const atOnce = simulate(new ForNobody(), { clients: 256, flushUs: 40 })
   assert.ok(atOnce.recordsPerBatch <= 32, `${atOnce.recordsPerBatch} records a batch`)
   const ours = simulate(new AppendQueue(), { clients: 256, flushUs: 40 })
   assert.ok(ours.recordsPerBatch > 64, `${ours.recordsPerBatch} records a batch`)
 })
 
-test('a fifth of the ceiling is answered as soon as Postgres can', () => {
+test('at 1,900 requests/s the mean latency stays below 2.2 times the minimum', () => {
   for (const flushUs of [40, 1_000]) {
     const { meanUs } = simulate(new AppendQueue(), { clients: 2_000, flushUs, perSecond: 1_900 })
     const atOnce = PREPARE_US + CALL_US + RECORD_US + flushUs + ANSWER_US

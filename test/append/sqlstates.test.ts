@@ -36,7 +36,7 @@ function errorOf({ code }: State, severity: string): pg.DatabaseError {
   return Object.assign(new pg.DatabaseError('said', 4, 'error'), { code, severity })
 }
 
-test('each error of Postgres is about data, or a state of the database, or leaves the outcome unknown', () => {
+test('classifies every Postgres error code as data, unavailable or unknown', () => {
   for (const state of readErrorCodes()) {
     for (const severity of ['ERROR', 'FATAL', 'PANIC']) {
       const error = errorOf(state, severity)
@@ -56,7 +56,7 @@ test('each error of Postgres is about data, or a state of the database, or leave
 const PHASES = ['before', 'during'] as const
 const LANES = 6
 
-test('one of each class, raised before and during a commit, ends the append so, and gives up the connection unless it was about data', async (t) => {
+test('an error of each class, raised before and during commit, has its outcome; only data errors keep the connection', async (t) => {
   const database = await createTestDatabase(t)
   const owner = await connect(t, database.ownerUrl)
   await owner.query(`
@@ -105,7 +105,7 @@ const STATUSES: Readonly<Record<string, string>> = {
   unknown: 'unknown',
 }
 
-test('an entry that meets a limit or a bug of the database does not take its mates with it; a state of all takes few calls', async (t) => {
+test('an entry that meets a database limit fails alone; an error of all entries costs few calls', async (t) => {
   const database = await createTestDatabase(t)
   const owner = await connect(t, database.ownerUrl)
   await owner.query(`

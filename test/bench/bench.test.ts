@@ -9,7 +9,7 @@ import { cpuBetween, takeCpuSnapshot } from '../../bench/watch/cpu.ts'
 import { stepsBetween } from '../../bench/watch/steps.ts'
 import { makeLatencies, summarize } from '../../cli/preflight/latencies.ts'
 
-test('options have defaults, take lists, and refuse what is out of range or unknown', () => {
+test('options have defaults, accept lists, and are refused if unknown or out of range', () => {
   const single = parseOptions(['single'])
   assert.deepEqual(single.connections, [128, 256])
   assert.deepEqual(single.servers, [1])
@@ -63,7 +63,7 @@ test('percentiles of a known distribution are right to three digits', () => {
   assert.equal(summarize(makeLatencies()).p99, 0)
 })
 
-test('CPU is counted for each named process, and that of others apart', async () => {
+test('CPU is counted per named process, and separately for other processes', async () => {
   const child = spawn(process.execPath, ['-e', 'for (;;) ;'])
   const groups = { processes: { server: [child.pid!] }, postmaster: null }
   try {
@@ -80,7 +80,7 @@ test('CPU is counted for each named process, and that of others apart', async ()
   }
 })
 
-test('a profile is summed by self time, without idling, what runs in C++ to its caller', () => {
+test('a profile is summed by self time, without idle time, with C++ time counted for its caller', () => {
   const node = (id: number, functionName: string, url = '', children: number[] = []) => ({
     id,
     callFrame: { functionName, url, lineNumber: 9 },
@@ -114,7 +114,7 @@ test('a profile is summed by self time, without idling, what runs in C++ to its 
   ])
 })
 
-test('of the time of a request Postgres has what its other steps leave', () => {
+test('Postgres’ share of a request’s time is the rest after all other steps', () => {
   const sums = (seconds: number, count: number) => ({
     ...{ 'begin sum': 9 * seconds, 'begin count': count, 'prepare sum': seconds, 'prepare count': count },
     ...{ 'wait sum': 2 * seconds, 'wait count': count, 'answer sum': 3 * seconds, 'answer count': count },
@@ -124,7 +124,7 @@ test('of the time of a request Postgres has what its other steps leave', () => {
   assert.deepEqual(steps, { begin: 9, prepare: 1, wait: 2, answer: 3, postgres: 4 })
 })
 
-test('a sampled 201 must say what a record or a batch says', () => {
+test('a sampled 201 must have the members of a record’s or batch’s answer', () => {
   const id = 'rec_01m8ten1x0e1xfmh8cvzvfr3zx'
   const hash = 'a'.repeat(64)
   const entry = { seq: 4, leaf: hash, chain: hash }

@@ -21,7 +21,7 @@ test('every complete record is counted as the server counted it, warm-up and dra
   assert.deepEqual(Object.keys(result.load.statuses).sort(), ['200', '201'])
 })
 
-test('the time of a record holds the wait for the worker, which is one request that the server holds back', async () => {
+test('a record’s latency includes the wait for the worker, which is one long-polling request', async () => {
   const server = await startServer({ verifyAfterMs: 150 })
   const result = await generateLifecycles(planFor(server))
   assert.ok(result.wait.p50 >= 140 * MS, `p50 ${result.wait.p50 / MS} ms`)
@@ -29,7 +29,7 @@ test('the time of a record holds the wait for the worker, which is one request t
   assert.equal(result.steps.look.count, result.steps.judge.count)
 })
 
-test('a client whose time is up waits again', async () => {
+test('a client whose long poll times out polls again', async () => {
   const server = await startServer({ verifyAfterMs: 150, holdMsMax: 100 })
   const result = await generateLifecycles(planFor(server))
   assert.ok(result.wait.p50 >= 140 * MS, `p50 ${result.wait.p50 / MS} ms`)
@@ -37,7 +37,7 @@ test('a client whose time is up waits again', async () => {
   assert.ok(result.steps.look.count > result.steps.judge.count)
 })
 
-test('an auto gate needs no verdict of the client, and waits for the one of the worker', async () => {
+test('with gate auto, the client sends no verdict and waits for the worker’s', async () => {
   const server = await startServer({ verifyAfterMs: 20, acceptAfterMs: 150 })
   const plan = planFor(server)
   const result = await generateLifecycles({ ...plan, request: { ...plan.request, gate: 'auto' } })
@@ -46,7 +46,7 @@ test('an auto gate needs no verdict of the client, and waits for the one of the 
   assert.ok(result.complete > 0)
 })
 
-test('what is refused is given up, counted, and kept for the report', async () => {
+test('a refused record is abandoned, counted, and sampled for the report', async () => {
   const server = await startServer({
     verifyAfterMs: 1,
     refuse: (step, n) => step === 'verdict' && n % 2 === 0,
@@ -58,14 +58,14 @@ test('what is refused is given up, counted, and kept for the report', async () =
   assert.ok(result.load.samples.some(({ status }) => status === 409))
 })
 
-test('a completion that does not pass is no complete record', async () => {
+test('a record with a discrepant completion is not counted as complete', async () => {
   const server = await startServer({ verifyAfterMs: 1, outcome: 'DISCREPANT' })
   const result = await generateLifecycles(planFor(server))
   assert.equal(result.complete, 0)
   assert.ok(result.abandoned > 0)
 })
 
-test('a lost connection is opened again, and its record given up', async () => {
+test('a lost connection is reopened, and its record is abandoned', async () => {
   const server = await startServer({
     verifyAfterMs: 1,
     hangUp: (step, n) => step === 'completions' && n % 5 === 0,
@@ -77,7 +77,7 @@ test('a lost connection is opened again, and its record given up', async () => {
   assert.ok(result.complete > 4)
 })
 
-test('records that are under way when the time is up are counted as given up', async () => {
+test('records in progress at the end of the run are counted as abandoned', async () => {
   const server = await startServer({ verifyAfterMs: 60_000 })
   const result = await generateLifecycles({ ...planFor(server), drainMsMax: 100 })
   assert.equal(result.abandoned, 4)

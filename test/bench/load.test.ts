@@ -51,7 +51,7 @@ test('a 100 ms stall at a constant rate shows in p99, which a generator that omi
     )
   }))
 
-test('a closed loop of the same stall hides it', () =>
+test('a closed loop hides the same stall', () =>
   onceOfThree(async () => {
     const server = await startServer({ stallAtMs: 400, stallMs: 100, answerAfterMs: 1 })
     const result = await generateLoad({ ...planFor(server), connections: 4, warmUpMs: 100, durationMs: 1000 })
@@ -98,7 +98,7 @@ test('a connection that the server closes is counted as an error with an unknown
   assert.equal(result.acknowledged, server.answered)
 })
 
-test('a server that never answers bounds the run by warm-up, duration and drain, and the silence is in the percentiles', async () => {
+test('a server that never answers ends the run after warm-up, duration and drain, and raises the percentiles', async () => {
   const server = await startServer({ answerAfterMs: 60_000 })
   const beganAt = performance.now()
   const result = await generateLoad({
@@ -141,7 +141,7 @@ test('no two requests carry the same payload or idempotency key, and each is JSO
   assert.equal(seen.size, 600)
 })
 
-test('the same seed makes the same requests; a batch holds its items', () => {
+test('the same seed generates the same requests; a batch contains its number of items', () => {
   const shape: RequestShape = { ...planFor({ port: 1 }).request, kind: 'batch', items: 10 }
   const first = makeRequests(shape, 1).next().toString()
   assert.equal(makeRequests(shape, 1).next().toString(), first)
@@ -163,7 +163,7 @@ test('the same seed makes the same requests; a batch holds its items', () => {
  * The expected digests must never change, because figures of two commits are comparable only if both sent the same
  * bytes.
  */
-test('the bytes of every shape of request are those of all figures so far', () => {
+test('the bytes of every kind of request are unchanged, so that figures stay comparable', () => {
   const shape = { bearers: ['tly_a', 'tly_b'], items: 1, payloadBytes: 400, idempotencyKeys: false, seed: 7 }
   const members = { type: 'order/1', references: ['erp:1'] }
   assert.deepEqual(
@@ -218,7 +218,7 @@ function digestLifecycles(): string {
   return hash.digest('hex')
 }
 
-test('runs in a process of its own, and reports what that costs', async () => {
+test('runs in a process of its own and reports its CPU use', async () => {
   const server = await startServer({})
   const measured: number[] = []
   const result = await runLoad(
@@ -231,7 +231,7 @@ test('runs in a process of its own, and reports what that costs', async () => {
   assert.ok(result.cpu.microsPerRequest > 0 && result.cpu.coreShare < 1.1)
 })
 
-test('says so when nothing listens', async () => {
+test('rejects with ECONNREFUSED when no server listens', async () => {
   const server = await startServer({})
   await server.close()
   await assert.rejects(runLoad(planFor(server)), /cannot connect to 127\.0\.0\.1.*ECONNREFUSED/)

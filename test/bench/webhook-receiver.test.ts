@@ -33,7 +33,7 @@ function deliver(
   return fetch(`http://127.0.0.1:${port}/${endpoint}`, { method: 'POST', headers, body })
 }
 
-test('the receiver counts each event of an endpoint once, and tells how late it came', async (t) => {
+test('the receiver counts each event of an endpoint once, and reports its delay', async (t) => {
   const receiver = await startWebhookReceiver()
   t.after(() => receiver.stop())
   const [first, second] = [makeSecret(), makeSecret()]
@@ -55,7 +55,7 @@ test('the receiver counts each event of an endpoint once, and tells how late it 
   assert.ok(windows[0]!.lag.p50 / 1e6 >= 5_000 && windows[1]!.lag.p50 / 1e6 < 5_000)
 })
 
-test('the receiver finds a signature that is made with another secret', async (t) => {
+test('the receiver detects a signature by another secret', async (t) => {
   const receiver = await startWebhookReceiver()
   t.after(() => receiver.stop())
   await receiver.add([{ secret: makeSecret().secret, answerMs: 0 }])
@@ -64,7 +64,7 @@ test('the receiver finds a signature that is made with another secret', async (t
   assert.deepEqual([signaturesChecked, signaturesBad], [1, 1])
 })
 
-test('the receiver does for a PUT what it does for the process that started it', async (t) => {
+test('the receiver can be controlled by PUT requests', async (t) => {
   const receiver = await startWebhookReceiver()
   t.after(() => receiver.stop())
   const { secret, signer } = makeSecret()

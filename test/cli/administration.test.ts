@@ -46,7 +46,7 @@ const ORDER = {
 
 const ONCE = 'tallystick: the secret is only shown once: store it now\n'
 
-test('beside a running server with its worker', async (t) => {
+test('administration commands with a running server and worker', async (t) => {
   const app = await buildCliApp(t)
   const worker = await startWorker(
     { ...testConfig(app.database.apiUrl), workerUrl: app.database.workerUrl, dataDir: temporaryDir() },
@@ -54,7 +54,7 @@ test('beside a running server with its worker', async (t) => {
   )
   t.after(() => worker.close())
 
-  await t.test('types are looked at, registered and previewed', async () => {
+  await t.test('types are listed, registered and previewed', async () => {
     const file = app.files.write('order.json', JSON.stringify(ORDER))
     const documents = ['--payload', '{"sku":"A","quantity":2}', '--evidence', '{"quantity":2}']
     const [unregistered] = await linesOf(['types', 'preview', file, ...documents])
@@ -172,7 +172,7 @@ test('beside a running server with its worker', async (t) => {
     },
   )
 
-  await t.test('entries are printed as the chain has them, between any two', async () => {
+  await t.test('entries prints any range as the chain has it', async () => {
     const entries = await linesOf(['entries'])
     assert.deepEqual(
       entries.map(({ seq }) => seq),
@@ -182,7 +182,7 @@ test('beside a running server with its worker', async (t) => {
     await fails(['entries', '--after', '-1'], 64, /ambiguous|--after/)
   })
 
-  await t.test('what somebody wrote does not drive the terminal that it is printed to', async () => {
+  await t.test('control characters of a record’s payload are escaped on a terminal', async () => {
     const { entry } = await app.notarize({ type: 'generic/1', payload: { text: '\u009b31m\u202e' } })
     const args = ['entries', '--after', String(entry.seq - 1)]
     const { stdout } = await runCommand(args, { isTTY: true })
@@ -190,7 +190,7 @@ test('beside a running server with its worker', async (t) => {
     assert.deepEqual([JSON.parse(stdout)], await linesOf(args))
   })
 
-  await t.test('a proof is fetched as soon as a checkpoint covers it, and holds offline', async () => {
+  await t.test('a proof is downloaded once a checkpoint covers its entry, and verifies offline', async () => {
     const record = await app.notarize(genericBody())
     const out = join(app.files.directory, 'proof.json')
     assert.deepEqual(await linesOf(['proof', record.id, '-o', out]), [])
@@ -216,7 +216,7 @@ test('beside a running server with its worker', async (t) => {
   })
 
   await t.test(
-    'an audit is asked for and waited for, and ends with 1 where the ledger is not what was signed',
+    'audit starts an audit, waits for it, and exits with 1 if the ledger was tampered with',
     async () => {
       const [asked] = await linesOf(['audit', '--no-wait'])
       const sound = await runCommand(['audit'])
@@ -236,7 +236,7 @@ test('beside a running server with its worker', async (t) => {
   )
 })
 
-test('a terminal gets the first 50 of a list, and is told that there are more', async () => {
+test('a terminal shows the first 50 items of a list and reports that there are more', async () => {
   async function* items() {
     for (let i = 0; i < 51; i++) yield i
   }

@@ -148,7 +148,7 @@ test('entries that an agent signed itself come with its keys, across a rotation 
   assert.equal((await pinned('00')).code, 64)
 })
 
-test('a range holds registered statements whole, and is not made with half of one at its ends', async (t) => {
+test('a range contains both entries of a registered statement; a range that splits them is refused', async (t) => {
   const { app, file, bundle } = await setUp(t)
   const { seq } = await addStatement(app)
   const last = (await app.notarize(generic())).entry.seq
@@ -167,7 +167,7 @@ test('a range holds registered statements whole, and is not made with half of on
   }
 })
 
-test('bundle refuses what it cannot make', async (t) => {
+test('bundle refuses invalid selections and ranges', async (t) => {
   const { app, file, publish } = await setUp(t)
   const record = await app.notarize(generic())
   await publish()
@@ -210,7 +210,7 @@ function setUpFile(t: TestContext) {
   return { chain, bundle, files, write, verify, file: write(bundle, 'x.bundle') }
 }
 
-test('verify bundle says what it rests on', async (t) => {
+test('verify bundle prints the source of keys, note key and checkpoint, and the coverage', async (t) => {
   const { chain, bundle, files, file, write, verify } = setUpFile(t)
   const start = `BUNDLE_OK ledger=${chain.ledger} of=range:4-5 completeness=complete entries=2`
   const bare = await verify(file)
@@ -242,7 +242,7 @@ test('verify bundle says what it rests on', async (t) => {
   assert.match((await verify(file, '--compromised', compromised)).stdout, /code=key_compromised/)
 })
 
-test('verify bundle refuses what does not hold, with 1, and what it was not told, with 64', async (t) => {
+test('verify bundle exits with 1 for a bundle that does not verify, 64 for missing arguments', async (t) => {
   const { bundle, chain, files, file, write, verify } = setUpFile(t)
   const refused = async (pattern: RegExp, ...args: string[]) => {
     const { code, stdout, stderr } = await verify(...args)
@@ -276,7 +276,7 @@ test('verify bundle refuses what does not hold, with 1, and what it was not told
   assert.equal((await verify('/nowhere')).code, 74)
 })
 
-test('a case file of a period selects by type, agent and trace, says N of M, and the ledger says who took it', async (t) => {
+test('a case file selects by type, agent and trace, prints N of M, and its export is recorded', async (t) => {
   const { app, file, bundle } = await setUp(t)
   const gated = await gateLedger(t, app)
   const first = await app.notarize(generic())

@@ -44,7 +44,7 @@ async function serve(t: TestContext, chain: TestChain, note: () => string | null
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-test('keeps each new checkpoint once, and what it keeps is what verify takes', async (t) => {
+test('stores each new checkpoint once, in a form that verify accepts', async (t) => {
   const chain = makeChain()
   let note: string | null = null
   const url = await serve(t, chain, () => note)
@@ -64,7 +64,7 @@ test('keeps each new checkpoint once, and what it keeps is what verify takes', a
   assert.match(stdout, /checkpoint=given covered=5 own=5 of 5/)
 })
 
-test('a line that a crash has cut off does not swallow the next one', async (t) => {
+test('a line truncated by a crash does not corrupt the next line', async (t) => {
   const chain = makeChain()
   chain.notarize()
   const note = chain.checkpoint()
@@ -75,7 +75,7 @@ test('a line that a crash has cut off does not swallow the next one', async (t) 
   assert.deepEqual([cut, JSON.parse(kept!)], ['{"checkpoint":"led', { checkpoint: note }])
 })
 
-test('ends with 1 at a checkpoint that contradicts one that was kept', async (t) => {
+test('exits with 1 at a checkpoint that contradicts a stored one', async (t) => {
   const chain = makeChain()
   chain.notarize()
   let note = chain.checkpoint()
@@ -111,7 +111,7 @@ test('does not mix the checkpoints of two ledgers in a file', async (t) => {
   assert.match(stderr, /checkpoints of another ledger/)
 })
 
-test('goes on watching a server that cannot answer for a while, unless it asks but once', async (t) => {
+test('continues after a 503 of the server, except with --once', async (t) => {
   const chain = makeChain()
   chain.notarize()
   const notes = [chain.checkpoint(), 'overloaded', chain.checkpoint(3)]
@@ -131,7 +131,7 @@ test('goes on watching a server that cannot answer for a while, unless it asks b
   assert.equal((await runAlone([...watch, '--once'])).code, 69)
 })
 
-test('refuses other arguments', async () => {
+test('refuses invalid arguments', async () => {
   const wrong = [[], ['watch'], ['watch', 'a', 'b', '--server', 'http://x', ...KEY], ['look', 'a']]
   for (const args of wrong) assert.equal((await runAlone(['checkpoints', ...args])).code, 64)
   const every = ['checkpoints', 'watch', 'a', '--server', 'http://x', '--every', '0', ...KEY]

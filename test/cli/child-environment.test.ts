@@ -33,7 +33,7 @@ function lines(text: string, end: string): string {
   return text.replaceAll(/.{76}/g, `$&${end}`)
 }
 
-test('no variable passes in which a key stands, in whatever encoding and within whatever', () => {
+test('drops every variable that contains a key, in any encoding and any surrounding text', () => {
   const known = 'a key of another form, 1234'
   for (const key of [makeApiKey(LEDGER), makeOperatorKey(), known])
     for (const [around, wrap] of Object.entries(AROUND))
@@ -45,7 +45,7 @@ test('no variable passes in which a key stands, in whatever encoding and within 
         }
 })
 
-test('other variables pass, and ours never do', () => {
+test('passes other variables, and never variables named TALLYSTICK_…', () => {
   const others = {
     PATH: '/usr/local/bin:/usr/bin',
     OTEL_SERVICE_NAME: 'tly_files',
@@ -57,7 +57,7 @@ test('other variables pass, and ours never do', () => {
   assert.deepEqual(childEnvironment({ ...others, ...own }, ['']), { env: others, dropped: [] })
 })
 
-test('the command starts other programs where their environment is chosen, and nowhere else', () => {
+test('only two files of the command start child processes, and both set their environment', () => {
   const files = globSync('cli/**/*.ts', { cwd: ROOT })
   const starting = files.filter((file) => readFileSync(join(ROOT, file), 'utf8').includes('child_process'))
   assert.deepEqual(starting.sort(), ['cli/mcp-proxy/process-upstream.ts', 'cli/outbox/background.ts'])

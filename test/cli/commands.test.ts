@@ -59,7 +59,7 @@ for (const { name, help, options } of loaded) {
     )
   })
 
-  test(`${name} refuses an option that it has not, and shows its help without a server`, async () => {
+  test(`${name} refuses unknown options, and prints its help without a server`, async () => {
     const refused = await runCommand([...name.split(' '), '--no-such-option'])
     assert.deepEqual([refused.code, refused.stdout], [EXIT.usage, ''])
     assert.match(refused.stderr, /^tallystick: Unknown option '--no-such-option'/)
@@ -68,7 +68,7 @@ for (const { name, help, options } of loaded) {
   })
 }
 
-test('lists every command and exit code, and those that there are for a mistyped one', async () => {
+test('--help lists all commands and exit codes; a mistyped command exits with 64 and that list', async () => {
   const { code, stdout } = await runCommand(['--help'])
   assert.equal(code, EXIT.ok)
   for (const name of Object.keys(COMMANDS)) assert.match(stdout, new RegExp(`^  ${name} +\\S`, 'm'))
@@ -89,7 +89,7 @@ test('lists every command and exit code, and those that there are for a mistyped
   }
 })
 
-test('every error ends with its exit code, and drives no terminal', async () => {
+test('every error has its exit code, and its message has no control characters', async () => {
   const problem = (status: number, code: string) =>
     errorOf(
       {
@@ -133,7 +133,7 @@ test('every error ends with its exit code, and drives no terminal', async () => 
   }
 })
 
-test('what is piped is a line of JSON each; a terminal gets a table whose text cannot drive it', async () => {
+test('a pipe gets a line of JSON per item; a terminal gets a table with escaped text', async () => {
   const hostile = { id: 'a\x1b[31m', text: 'one\ntwo \u202eevil\u202c', n: 7, none: null }
   async function* items() {
     yield hostile

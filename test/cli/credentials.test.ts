@@ -32,7 +32,7 @@ function standIn(t: TestContext): {
   }
 }
 
-test('finds what `npm start` wrote from its folder, from one below, and by TALLYSTICK_DATA', async (t) => {
+test('finds the credentials of `npm start` from its folder, a subfolder, and TALLYSTICK_DATA', async (t) => {
   const { folder, keep } = standIn(t)
   const file = keep('.tallystick/credentials.json')
   const found = { url: URL_KEPT, apiKey: KEY, origin: file }
@@ -48,7 +48,7 @@ test('finds what `npm start` wrote from its folder, from one below, and by TALLY
   assert.equal((await findConnection({})).origin, own)
 })
 
-test('options come before the environment, and that before files', async (t) => {
+test('options take precedence over the environment, the environment over files', async (t) => {
   const { keep } = standIn(t)
   keep('.tallystick/credentials.json')
   Object.assign(process.env, { TALLYSTICK_URL: 'http://127.0.0.1:4', TALLYSTICK_API_KEY: 'tly_env' })
@@ -79,7 +79,7 @@ test('a kept key is sent to no server but its own', async (t) => {
   assert.equal((await findConnection({ server: `${URL_KEPT}/` })).apiKey, KEY)
 })
 
-test('a file that others may read, or that is damaged, is refused; without any, it is said what to do', async (t) => {
+test('a damaged or world-readable credentials file is refused; without a file, the error explains what to do', async (t) => {
   const { keep } = standIn(t)
   const none = await runCommand(['get', 'rec_x'])
   assert.equal(none.code, 64)

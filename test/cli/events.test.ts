@@ -32,12 +32,12 @@ function startTail(t: TestContext, args: readonly string[], env: Record<string, 
   return { child, shown: () => parseLines(out.slice(0, out.lastIndexOf('\n') + 1)), stderr: () => err }
 }
 
-test('what happened in a ledger', async (t) => {
+test('events and tail of one ledger', async (t) => {
   const app = await buildEventLedger(t)
   const { env } = await listen(t, app)
   const events = await allEvents(app)
 
-  await t.test('events shows all of it, whole, and says where to go on', async () => {
+  await t.test('events prints all events, whole, and the cursor to continue with', async () => {
     const { code, stdout, stderr } = await runCommand(['events'])
     assert.deepEqual([code, parseLines(stdout)], [0, events])
     const [, cursor] = /^tallystick: continue with --after ([\w-]+)\n$/.exec(stderr)!
@@ -73,7 +73,7 @@ test('what happened in a ledger', async (t) => {
       assert.match(lines.find((line) => line.includes(event))!, what)
   })
 
-  await t.test('events and tail refuse what the server does not know', async () => {
+  await t.test('events and tail refuse unknown events, cursors and arguments', async () => {
     for (const command of ['events', 'tail']) {
       const { code, stderr } = await runCommand([command, '--events', 'record.lost'])
       assert.equal(code, 1, stderr)
@@ -89,33 +89,30 @@ test('what happened in a ledger', async (t) => {
       assert.equal((await runCommand(['tail', ...args])).code, 64, args.join(' '))
   })
 
-  await t.test(
-    'tail shows what comes from now on, and with the last cursor the next one goes on',
-    async (t) => {
-      const first = startTail(t, [], env)
-      // `tail` prints nothing before the first event, so the test adds records until `tail` prints an event.
-      const ids = new Set<string>()
-      await until(async () => {
-        ids.add((await app.notarize(genericBody({ n: ids.size }))).id)
-        return first.shown().length > 0
-      })
-      first.child.kill('SIGINT')
-      assert.deepEqual(await once(first.child, 'close'), [0, null])
-      const last = first.shown().at(-1)
-      assert.equal(last.type, 'record.recorded')
-      const { id } = await app.notarize(genericBody({ later: true }))
-      const second = startTail(t, ['--after', last.cursor, '--types', 'generic/1'], env)
-      await until(() => second.shown().some(({ data }) => data.record.id === id))
-      const told = [...first.shown(), ...second.shown()].map(({ data }) => data.record.id)
-      const made = [...ids, id]
-      assert.deepEqual(told, made.slice(made.indexOf(told[0])), 'each once, in order')
-      second.child.kill('SIGTERM')
-      assert.deepEqual(await once(second.child, 'close'), [0, null])
-      assert.equal(first.stderr() + second.stderr(), '')
-    },
-  )
+  await t.test('tail prints new events, and the next tail continues from the last cursor', async (t) => {
+    const first = startTail(t, [], env)
+    // `tail` prints nothing before the first event, so the test adds records until `tail` prints an event.
+    const ids = new Set<string>()
+    await until(async () => {
+      ids.add((await app.notarize(genericBody({ n: ids.size }))).id)
+      return first.shown().length > 0
+    })
+    first.child.kill('SIGINT')
+    assert.deepEqual(await once(first.child, 'close'), [0, null])
+    const last = first.shown().at(-1)
+    assert.equal(last.type, 'record.recorded')
+    const { id } = await app.notarize(genericBody({ later: true }))
+    const second = startTail(t, ['--after', last.cursor, '--types', 'generic/1'], env)
+    await until(() => second.shown().some(({ data }) => data.record.id === id))
+    const told = [...first.shown(), ...second.shown()].map(({ data }) => data.record.id)
+    const made = [...ids, id]
+    assert.deepEqual(told, made.slice(made.indexOf(told[0])), 'each once, in order')
+    second.child.kill('SIGTERM')
+    assert.deepEqual(await once(second.child, 'close'), [0, null])
+    assert.equal(first.stderr() + second.stderr(), '')
+  })
 
-  await t.test('tail --from-beginning shows all, a line each for people', async () => {
+  await t.test('tail --from-beginning prints all events, one line each on a terminal', async () => {
     const [stdout, stderr] = [capture(true), capture(true)]
     const filter = ['--events', 'verdict.rendered,checkpoint.published']
     const args = ['tail', '--from-beginning', ...filter]
@@ -155,7 +152,7 @@ test('what happened in a ledger', async (t) => {
   app.app.server.closeAllConnections()
 })
 
-test('tail says once that the server is away, and waits for it, behind where it began', async (t) => {
+test('tail reports an unavailable server once, waits, and continues from its cursor', async (t) => {
   const server = await startHostile(t, (response, attempt) => {
     if (attempt === 1)
       response

@@ -22,7 +22,7 @@ async function answer(args: readonly string[], input?: string): Promise<any> {
   return JSON.parse(stdout)
 }
 
-test('the life of a gated record', async (t) => {
+test('commands for gated records', async (t) => {
   const app = await sharedGatedCliApp(t)
   const { env, files } = app
   const { performer, overturner } = app.agents
@@ -41,7 +41,7 @@ test('the life of a gated record', async (t) => {
       ...more,
     ])
 
-  await t.test('is created with all its terms, activated, completed and judged', async () => {
+  await t.test('a record is created with all terms, activated, completed and judged', async () => {
     const terms = [
       '--gate',
       'principal',
@@ -83,7 +83,7 @@ test('the life of a gated record', async (t) => {
     assert.equal(overturned.state, 'ACCEPTED')
   })
 
-  await t.test('is cancelled; what was asked twice with a key is done once', async () => {
+  await t.test('a record is cancelled, once per idempotency key', async () => {
     const { id } = await create()
     const cancel = ['cancel', id, '--reason', 'withdrawn', '--idempotency-key', 'cancel-1']
     const cancelled = await answer(cancel)
@@ -98,7 +98,7 @@ test('the life of a gated record', async (t) => {
     assert.match(late.stderr, /is still CREATED after 1000 ms/)
   })
 
-  await t.test('is erased document by document, each only when it is said twice', async () => {
+  await t.test('erase removes one document at a time, only with --yes', async () => {
     const { id } = await app.reach('REJECTED')
     const { gated } = await app.get(id)
     const { completion, verdict } = gated
@@ -131,37 +131,40 @@ test('the life of a gated record', async (t) => {
     }
   })
 
-  await t.test('refuses steps that are told too little, and says whose they are', async () => {
-    const { id } = await create()
-    const usages = [
-      ['activate'],
-      ['activate', id, 'more'],
-      ['activate', id, '--if-version', '0'],
-      ['verdict', id],
-      ['verdict', id, 'maybe'],
-      ['revise', id],
-      ['cancel', id],
-      ['overturn', id],
-      ['get', id, '--wait', 'DONE'],
-      ['get', id, '--timeout', 'soon'],
-      ['create', '--gate', 'nobody', '--payload', '{}'],
-      ['create', 'a.json', 'b.json'],
-    ]
-    for (const args of usages) assert.equal((await runCommand(args)).code, 64, args.join(' '))
-    const foreign = await runCommand(['activate', id])
-    assert.deepEqual([foreign.code, /403 not_entitled/.test(foreign.stderr)], [77, true])
-    // A member that the advice names is in the message, because the command prints nothing else of the problem.
-    assert.match(foreign.stderr, /`role` .* \(role: performer\) \[request /)
-    const early = await runCommand(['verdict', id, 'accept', '--json'])
-    assert.match(
-      early.stderr,
-      /`nextEvents` .* \(nextEvents: record-activated, record-cancelled\) \[request /,
-    )
-    assert.equal((await runCommand(['get', 'rec_01kd2m3n4p5q6r7s8t9v0w1x2y'])).code, 1)
-    assert.equal((await runCommand(['complete', id, ...asPerformer], { input: '[]' })).code, 65)
-  })
+  await t.test(
+    'steps with invalid arguments exit with 64; a step of another party names that party',
+    async () => {
+      const { id } = await create()
+      const usages = [
+        ['activate'],
+        ['activate', id, 'more'],
+        ['activate', id, '--if-version', '0'],
+        ['verdict', id],
+        ['verdict', id, 'maybe'],
+        ['revise', id],
+        ['cancel', id],
+        ['overturn', id],
+        ['get', id, '--wait', 'DONE'],
+        ['get', id, '--timeout', 'soon'],
+        ['create', '--gate', 'nobody', '--payload', '{}'],
+        ['create', 'a.json', 'b.json'],
+      ]
+      for (const args of usages) assert.equal((await runCommand(args)).code, 64, args.join(' '))
+      const foreign = await runCommand(['activate', id])
+      assert.deepEqual([foreign.code, /403 not_entitled/.test(foreign.stderr)], [77, true])
+      // A member that the advice names is in the message, because the command prints nothing else of the problem.
+      assert.match(foreign.stderr, /`role` .* \(role: performer\) \[request /)
+      const early = await runCommand(['verdict', id, 'accept', '--json'])
+      assert.match(
+        early.stderr,
+        /`nextEvents` .* \(nextEvents: record-activated, record-cancelled\) \[request /,
+      )
+      assert.equal((await runCommand(['get', 'rec_01kd2m3n4p5q6r7s8t9v0w1x2y'])).code, 1)
+      assert.equal((await runCommand(['complete', id, ...asPerformer], { input: '[]' })).code, 65)
+    },
+  )
 
-  await t.test('list shows a table of fifty on a terminal, and everything elsewhere', async () => {
+  await t.test('list prints a table of fifty records on a terminal, and all records to a pipe', async () => {
     const batch = Array.from({ length: 205 }, (_, n) => ({
       type: 'generic/1',
       payload: { n, text: 'x'.repeat(90) },
@@ -184,27 +187,24 @@ test('the life of a gated record', async (t) => {
       assert.equal((await runCommand(['list', ...args])).code, 64, args.join(' '))
   })
 
-  await t.test(
-    'a full disk is said, and is exit code 74; who reads no notices gets all results',
-    async () => {
-      const shell = (command: string) =>
-        spawn('bash', ['--norc', '-c', command, 'bash', process.execPath, CLI], {
-          env: { ...bareEnvironment(), ...env },
-        })
-      const full = shell('"$1" "$2" list > /dev/full; echo $?')
-      const [code, said] = await Promise.all(
-        [full.stdout, full.stderr].map(async (stream) => (await stream.toArray()).join('')),
-      )
-      assert.deepEqual([code, said], ['74\n', 'tallystick: the output cannot be written (ENOSPC)\n'])
-      const deaf = shell(
-        `printf '{}\\n{}\\n' | "$1" "$2" notarize --ndjson --ids 2> >(exec 0<&-; sleep 0.1); echo $?`,
-      )
-      const lines = (await deaf.stdout.toArray()).join('').trimEnd().split('\n')
-      assert.deepEqual([lines.length, lines[2]], [3, '0'])
-    },
-  )
+  await t.test('a full disk is reported with exit code 74; a closed stderr loses no results', async () => {
+    const shell = (command: string) =>
+      spawn('bash', ['--norc', '-c', command, 'bash', process.execPath, CLI], {
+        env: { ...bareEnvironment(), ...env },
+      })
+    const full = shell('"$1" "$2" list > /dev/full; echo $?')
+    const [code, said] = await Promise.all(
+      [full.stdout, full.stderr].map(async (stream) => (await stream.toArray()).join('')),
+    )
+    assert.deepEqual([code, said], ['74\n', 'tallystick: the output cannot be written (ENOSPC)\n'])
+    const deaf = shell(
+      `printf '{}\\n{}\\n' | "$1" "$2" notarize --ndjson --ids 2> >(exec 0<&-; sleep 0.1); echo $?`,
+    )
+    const lines = (await deaf.stdout.toArray()).join('').trimEnd().split('\n')
+    assert.deepEqual([lines.length, lines[2]], [3, '0'])
+  })
 
-  await t.test('list ends without a word when nobody reads on', async () => {
+  await t.test('list ends silently with 74 when its reader closes the pipe', async () => {
     const command = `"${process.execPath}" "${CLI}" list | head -n 1; echo "\${PIPESTATUS[0]}"`
     const child = spawn('bash', ['--norc', '-c', command], { env: { ...bareEnvironment(), ...env } })
     const [out, err] = await Promise.all(
@@ -246,7 +246,7 @@ test('the life of a gated record', async (t) => {
   )
 })
 
-test('tail --entries says once that the server is away, and waits for it', async (t) => {
+test('tail --entries reports an unavailable server once, and waits for it', async (t) => {
   const server = await startHostile(t, (response, attempt) => {
     if (attempt === 1) response.writeHead(200, { 'content-type': 'application/json' }).end('{"size":3}')
     else if (attempt < 4) sendProblem(response, 503, 'unavailable', { headers: { 'retry-after': '61' } })

@@ -18,7 +18,7 @@ const UNESCAPED = '\u009b2J\u202e'
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const DRIVING = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/
 
-test('nothing that a server answers drives the terminal, whatever command asked', async (t) => {
+test('no command prints control characters of a server’s answer to a terminal', async (t) => {
   const hostile = `x${ESCAPE}${UNESCAPED}\u061c`
   const server = await startHostile(t, (response) => {
     const key = { id: hostile, [hostile]: hostile, key: 'tly_0' }
@@ -62,7 +62,7 @@ test('nothing that a server answers drives the terminal, whatever command asked'
   }
 })
 
-test('what a server says of an error is one line, and cannot look like the last line of verify', async (t) => {
+test('a server’s error is printed as one line, so that it cannot imitate verify’s last line', async (t) => {
   const server = await startHostile(t, (response) =>
     sendProblem(response, 404, 'not_found', { detail: 'x\r\nINTEGRITY_OK entries=1 keys=given' }),
   )
@@ -71,7 +71,7 @@ test('what a server says of an error is one line, and cannot look like the last 
   assert.deepEqual([code, stdout, stderr.split('\n').length], [1, '', 2], stderr)
 })
 
-test('a secret that a shell would execute is no secret, and is not printed for an environment', async (t) => {
+test('keys create --env refuses a secret that a shell would execute', async (t) => {
   for (const key of ['tly_1\nLD_PRELOAD=/evil.so', 'tly_$(id)', 'tly_1;id', '', 7]) {
     const server = await startHostile(t, (response) => sendJson(response, { id: 'key_1', key }))
     const args = ['keys', 'create', 'x', '--scopes', 'audit:read', '--env']
@@ -87,7 +87,7 @@ test('a secret that a shell would execute is no secret, and is not printed for a
   }
 })
 
-test('a webhook’s secret, or its public key, that a shell would execute is none either', async (t) => {
+test('webhooks --env refuses a secret or public key that a shell would execute', async (t) => {
   const [secret, publicKey] = ['whsec_MDEyMw==', 'whpk_MDEyMw==']
   for (const [of, answer] of [
     ['secret', { secret: 'whsec_$(id)', publicKey }],
@@ -113,7 +113,7 @@ test('a webhook’s secret, or its public key, that a shell would execute is non
   }
 })
 
-test('what a webhook is called drives no terminal of a doctor, nor does what there is to do about it', async (t) => {
+test('doctor prints no control characters of a webhook’s members or of its advice', async (t) => {
   const hostile = `whk_${ESCAPE}${UNESCAPED}`
   const standing = { failures: 1, failingSince: hostile, dead: 7 }
   const webhook = {
@@ -138,7 +138,7 @@ test('what a webhook is called drives no terminal of a doctor, nor does what the
   assert.doesNotMatch(stdout, DRIVING)
 })
 
-test('an export takes over no file that lies there, which others may read or which is a link', async (t) => {
+test('an export writes over no link at its temporary file, and its file has mode 600', async (t) => {
   const { directory } = temporaryFiles(t)
   const server = await startHostile(t, (response) => {
     // The client announces an export before it reads the export. This line answers the announcement.
@@ -159,7 +159,7 @@ test('an export takes over no file that lies there, which others may read or whi
   assert.equal(statSync(file).mode & 0o777, 0o600)
 })
 
-test('the key of the environment goes to no address that only a folder names, unless it is this machine’s', async (t) => {
+test('the environment’s key is not sent to an address from a folder, except on this machine', async (t) => {
   const { directory } = temporaryFiles(t)
   const before = { directory: process.cwd(), env: process.env }
   t.after(() => {
@@ -186,7 +186,7 @@ test('the key of the environment goes to no address that only a folder names, un
   assert.equal((await findConnection({})).url, 'https://ledger.example')
 })
 
-test('an entry that is none is said to be none, and is no fault of this program', async (t) => {
+test('tail --entries exits with 65 and one line for a malformed entry', async (t) => {
   const line = { seq: 0, recordedAt: 'x', kind: 'x', leaf: 'x', envelope: 'AAAA' }
   const server = await startHostile(t, (response) =>
     response.writeHead(200, { 'content-type': 'application/x-ndjson' }).end(`${JSON.stringify(line)}\n`),
@@ -197,7 +197,7 @@ test('an entry that is none is said to be none, and is no fault of this program'
   assert.deepEqual([code, stdout, stderr.split('\n').length], [65, '', 2], stderr)
 })
 
-test('doctor reads no more of an answer than a server of ours answers', async (t) => {
+test('doctor limits the size of an answer that it reads', async (t) => {
   const server = await startHostile(t, (response) =>
     sendJson(response, { version: '0.1.0', filler: 'x'.repeat(2 * 1024 * 1024) }),
   )

@@ -70,7 +70,7 @@ test('init and doctor', async (t) => {
     },
   )
 
-  await t.test('on a terminal it shows the lines of a program that uses it, without the key', async () => {
+  await t.test('on a terminal, init prints example code without the key', async () => {
     const { stdout } = await runCommand(['init'], { isTTY: true })
     assert.match(
       stdout,
@@ -81,7 +81,7 @@ test('init and doctor', async (t) => {
     assert.ok(!stdout.includes(key.key))
   })
 
-  await t.test('doctor finds nothing wrong, and says where everything comes from', async () => {
+  await t.test('doctor finds no problem, and names the source of each value', async () => {
     const { code, found } = await diagnose()
     assert.equal(code, 0)
     assert.deepEqual([...new Set(Object.values(found).map(({ status }) => status))], ['ok'])
@@ -92,7 +92,7 @@ test('init and doctor', async (t) => {
     assert.match(shown.stdout, /^ok {4}node +\d+/)
   })
 
-  await t.test('init --agent keeps a lesser key of that agent instead', async () => {
+  await t.test('init --agent stores a key of that agent with fewer scopes', async () => {
     const { code, stdout } = await runCommand(['init', '--agent', 'researcher'])
     assert.equal(code, 0)
     assert.deepEqual(JSON.parse(stdout).scopes, ['records:read:own', 'records:write'])
@@ -120,7 +120,7 @@ test('init and doctor', async (t) => {
   })
 
   await t.test(
-    'init writes over no other ledger’s key, and pins no other first key, unless it is told so',
+    'init overwrites another ledger’s key only with --force, and never a different pinned first key',
     async () => {
       forget()
       mkdirSync(folder)
@@ -153,7 +153,7 @@ test('init and doctor', async (t) => {
     },
   )
 
-  await t.test('init takes what `npm start` wrote here, and keeps nothing that does not work', async () => {
+  await t.test('init uses the credentials of `npm start`, and stores no key that does not work', async () => {
     forget()
     const data = join(app.files.directory, '.tallystick')
     mkdirSync(data)
@@ -168,7 +168,7 @@ test('init and doctor', async (t) => {
     assert.throws(() => statSync(file), { code: 'ENOENT' })
   })
 
-  await t.test('doctor warns of an audit that failed, and fails at one that found a fault', async () => {
+  await t.test('doctor warns of a failed audit, and fails if an audit found a fault', async () => {
     const end = (set: string) =>
       app.sql(
         `update tallystick.audits set finished_at = now(), ${set} where ledger_id = $1 and state = 'queued'`,
@@ -199,7 +199,7 @@ test('init and doctor', async (t) => {
     }
   })
 
-  await t.test('doctor fails where entries wait in vain for a checkpoint', async () => {
+  await t.test('doctor fails if entries are not covered by a checkpoint in time', async () => {
     await app.notarize()
     const found: Finding[] = []
     for await (const finding of diagnosis({ server: app.url, 'api-key': key.key }, 0)) found.push(finding)
@@ -236,7 +236,7 @@ async function serve(t: TestContext, listener: RequestListener): Promise<string>
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-test('doctor says what stands in the way of a server: nobody there, another one, its clock, its version', async (t) => {
+test('doctor reports an unreachable, foreign or unready server, a wrong clock and another version', async (t) => {
   const seen: unknown[] = []
   const health =
     (version: string, headers: object): RequestListener =>
@@ -282,7 +282,7 @@ test('doctor says what stands in the way of a server: nobody there, another one,
   assert.deepEqual([open.found['encryption']!.status, open.found['address']!.status], ['warn', 'fail'])
 })
 
-test('doctor fails at a checkpoint that the ledger has not signed, and trusts no first entry of another ledger', async (t) => {
+test('doctor fails for a checkpoint that the ledger did not sign, and pins no foreign first entry', async (t) => {
   const [chain, other] = [makeChain(), makeChain()]
   const noteVerifierKey = formatVerifierKey(chain.origin, chain.noteSigner.key.raw, sha256)
   const key = { id: 'key_x', name: 'x', agent: 'agt_x', scopes: ['audit:read'], expiresAt: null }
@@ -319,7 +319,7 @@ test('doctor fails at a checkpoint that the ledger has not signed, and trusts no
 
 const ASKED = { what: 'API key', remedy: 'pipe it' }
 
-test('a secret is asked for without showing it, and is the first line of a pipe', async () => {
+test('a secret is read without echo from a terminal, or from the first line of a pipe', async () => {
   const typed = Object.assign(new PassThrough(), { isTTY: true })
   const [stdout, stderr] = [capture(true), capture(true)]
   const asked = askSecret('API key: ', { stdin: typed, stdout, stderr }, ASKED)

@@ -14,7 +14,7 @@ import { temporaryFiles } from '../helpers/temporary-files.ts'
 import { makeChain } from '../helpers/test-chain.ts'
 import { verifierKeyOf } from '../helpers/test-proof.ts'
 
-test('a temporary directory that is not there is this machine’s fault, and the server is not asked', async (t) => {
+test('a missing temporary directory is a local error, and no request is sent', async (t) => {
   await sharedCliApp(t)
   process.env['TMPDIR'] = '/nowhere/tmp'
   t.after(() => delete process.env['TMPDIR'])
@@ -28,7 +28,7 @@ test('a temporary directory that is not there is this machine’s fault, and the
   }
 })
 
-test('a limit of file sizes here is never blamed on the server that sends the export', async (t) => {
+test('a local file size limit is not reported as the server’s fault during verify', async (t) => {
   const { env, files } = await sharedCliApp(t)
   // `ulimit -f 1` limits files to 512 bytes or 1 KiB, depending on the shell. Node can still read its libraries.
   const child = spawn('sh', ['-c', 'ulimit -f 1; exec "$0" "$@"', process.execPath, CLI, 'verify'], {
@@ -44,7 +44,7 @@ test('a limit of file sizes here is never blamed on the server that sends the ex
   assert.doesNotMatch(stderr, /ended too early/)
 })
 
-test('a standard input that cannot be read is no server that broke off', async () => {
+test('an unreadable standard input is reported as such, with exit code 74', async () => {
   const error = Object.assign(new Error('it broke'), { code: 'EIO', syscall: 'read' })
   const stdin = new Readable({ read: () => void stdin.destroy(error) })
   const stderr = capture()
@@ -52,7 +52,7 @@ test('a standard input that cannot be read is no server that broke off', async (
   assert.equal(stderr.text(), 'tallystick: standard input cannot be read (EIO)\n')
 })
 
-test('an error of a local file ends any command with 74 and words, and no stack', async (t) => {
+test('an error of a local file exits any command with 74 and a message without stack', async (t) => {
   const { write } = temporaryFiles(t)
   const file = write('file', '')
   const witness = await runAlone([

@@ -30,7 +30,7 @@ test('notarize', async (t) => {
   const app = await sharedCliApp(t)
 
   await t.test(
-    'a document of an option, a file or standard input becomes a record with all that the options say',
+    'a document from an option, a file or standard input is recorded with all options',
     async () => {
       const file = app.files.write('call.json', '{"from":"file"}')
       const members = ['--reference', 'order:1', '--reference', 'urn:x', '--metadata', '{"run":7}']
@@ -70,7 +70,7 @@ test('notarize', async (t) => {
   )
 
   await t.test(
-    'what is no JSON object, or would be another one than was written, is refused before anything is sent',
+    'input that is not a JSON object, or would change in parsing, is refused before sending',
     async () => {
       const written = await app.written()
       const texts: [string, RegExp][] = [
@@ -108,7 +108,7 @@ test('notarize', async (t) => {
     },
   )
 
-  await t.test('with --items no option is passed over that says something of a record', async () => {
+  await t.test('--items refuses every option that describes a record', async () => {
     const written = await app.written()
     for (const option of Object.keys(RECORD_OPTIONS).filter((name) => name !== 'idempotency-key')) {
       const args = ['notarize', '--ndjson', '--items', `--${option}`, option === 'type' ? 'a/1' : '{}']
@@ -120,7 +120,7 @@ test('notarize', async (t) => {
   })
 
   await t.test(
-    'the help names every member of an item, and each has an option but what traces and signatures need',
+    'the help names every member of an item, and each has an option, except traces and signatures',
     async () => {
       const { stdout } = await runCommand(['notarize', '--help'])
       const [, shown] = /whole items instead: \{([^}]*)\}/.exec(stdout)!
@@ -149,63 +149,60 @@ test('notarize', async (t) => {
     })
   }
 
-  await t.test(
-    'lines are written in batches, in their order, with what the options say of each',
-    async () => {
-      const input = `${lines(3)}\n \r\n{"n":4}\r\n{"n":5}`
-      const { code, stdout, stderr } = await runCommand(
-        [
-          'notarize',
-          '--ndjson',
-          '--batch',
-          '2',
-          '--metadata',
-          '{"run":8}',
-          '--occurred-at',
-          '2026-11-22T05:00:00Z',
-        ],
-        { input },
-      )
-      assert.deepEqual([code, stderr], [0, 'tallystick: 5 records in 3 batches\n'])
-      const batches = parseLines(stdout)
-      assert.deepEqual(
-        batches.map(({ records, lines }) => [records, lines]),
-        [
-          [2, [1, 2]],
-          [2, [3, 6]],
-          [1, [7, 7]],
-        ],
-      )
-      const own = (await app.entries(`?after=${batches[0].seq - 1}`)).slice(0, 3)
-      assert.deepEqual(
-        own.flatMap(({ documents }) => documents.map(({ document }: { document: object }) => document)),
-        [1, 2, 3, 4, 5].map((n) => ({ n })),
-      )
-      assert.ok(own.every(({ items }) => items.every((item: { occurredAt: string }) => item.occurredAt)))
+  await t.test('lines are recorded in batches, in order, with the options applied to each', async () => {
+    const input = `${lines(3)}\n \r\n{"n":4}\r\n{"n":5}`
+    const { code, stdout, stderr } = await runCommand(
+      [
+        'notarize',
+        '--ndjson',
+        '--batch',
+        '2',
+        '--metadata',
+        '{"run":8}',
+        '--occurred-at',
+        '2026-11-22T05:00:00Z',
+      ],
+      { input },
+    )
+    assert.deepEqual([code, stderr], [0, 'tallystick: 5 records in 3 batches\n'])
+    const batches = parseLines(stdout)
+    assert.deepEqual(
+      batches.map(({ records, lines }) => [records, lines]),
+      [
+        [2, [1, 2]],
+        [2, [3, 6]],
+        [1, [7, 7]],
+      ],
+    )
+    const own = (await app.entries(`?after=${batches[0].seq - 1}`)).slice(0, 3)
+    assert.deepEqual(
+      own.flatMap(({ documents }) => documents.map(({ document }: { document: object }) => document)),
+      [1, 2, 3, 4, 5].map((n) => ({ n })),
+    )
+    assert.ok(own.every(({ items }) => items.every((item: { occurredAt: string }) => item.occurredAt)))
 
-      const items = `{"type":"generic/1","payload":{"whole":1},"occurredAt":"2026-11-22T06:00:00Z"}\n`
-      const ids = await runCommand(['notarize', '--ndjson', '--items', '--ids'], { input: items })
-      const record = JSON.parse((await runCommand(['get', ids.stdout.trim()])).stdout)
-      assert.deepEqual([record.payload, record.occurredAt], [{ whole: 1 }, '2026-11-22T06:00:00.000Z'])
+    const items = `{"type":"generic/1","payload":{"whole":1},"occurredAt":"2026-11-22T06:00:00Z"}\n`
+    const ids = await runCommand(['notarize', '--ndjson', '--items', '--ids'], { input: items })
+    const record = JSON.parse((await runCommand(['get', ids.stdout.trim()])).stdout)
+    assert.deepEqual([record.payload, record.occurredAt], [{ whole: 1 }, '2026-11-22T06:00:00.000Z'])
 
-      const parent = record.id as string
-      const tree = ['{}', '{"parent":0,"references":["a:1"]}', `{"parent":"${parent}"}`]
-        .map((members) => JSON.stringify({ type: 'generic/1', payload: {}, ...JSON.parse(members) }))
-        .join('\n')
-      const made = await runCommand(['notarize', '--ndjson', '--items', '--ids'], { input: tree })
-      assert.deepEqual(await originsOf(made.stdout), [
-        [null, null],
-        [made.stdout.split('\n')[0], ['a:1']],
-        [parent, null],
-      ])
-      const given = ['--ndjson', '--ids', '--parent', parent, '--reference', 'a:1', '--reference', 'b:2']
-      const below = await runCommand(['notarize', ...given], { input: lines(2) })
-      assert.deepEqual(await originsOf(below.stdout), Array(2).fill([parent, ['a:1', 'b:2']]))
-    },
-  )
+    const parent = record.id as string
+    const tree = ['{}', '{"parent":0,"references":["a:1"]}', `{"parent":"${parent}"}`]
+      .map((members) => JSON.stringify({ type: 'generic/1', payload: {}, ...JSON.parse(members) }))
+      .join('\n')
+    const made = await runCommand(['notarize', '--ndjson', '--items', '--ids'], { input: tree })
+    assert.deepEqual(await originsOf(made.stdout), [
+      [null, null],
+      [made.stdout.split('\n')[0], ['a:1']],
+      [parent, null],
+    ])
+    const given = ['--ndjson', '--ids', '--parent', parent, '--reference', 'a:1', '--reference', 'b:2']
+    const below = await runCommand(['notarize', ...given], { input: lines(2) })
+    assert.deepEqual(await originsOf(below.stdout), Array(2).fill([parent, ['a:1', 'b:2']]))
+  })
 
   await t.test(
-    'says which line is refused, here or by the server, and what was written before it',
+    'reports which line is refused, here or by the server, and how many were recorded before',
     async () => {
       const bad: [string, number, RegExp][] = [
         [
@@ -234,7 +231,7 @@ test('notarize', async (t) => {
   )
 
   await t.test(
-    'killed in the middle and run again with its key, it has written each line exactly once',
+    'killed midway and rerun with its idempotency key, each line is recorded exactly once',
     async () => {
       const file = app.files.write('calls.ndjson', lines(400, 1_000_000))
       const args = ['notarize', '--ndjson', '--batch', '20', '--idempotency-key', 'import-1', file]
@@ -270,28 +267,25 @@ test('notarize', async (t) => {
     },
   )
 
-  await t.test(
-    'reads no further ahead of what is written than a batch, and shows progress on a terminal',
-    async () => {
-      const before = (await payloads(app)).length
-      const stderr = capture(true)
-      let ahead = 0
-      async function* input() {
-        for (let i = 0; i < 60; i++) {
-          ahead = Math.max(ahead, i * 10 - ((await payloads(app)).length - before))
-          yield Buffer.from(lines(10))
-        }
+  await t.test('reads no more than about a batch ahead, and shows progress on a terminal', async () => {
+    const before = (await payloads(app)).length
+    const stderr = capture(true)
+    let ahead = 0
+    async function* input() {
+      for (let i = 0; i < 60; i++) {
+        ahead = Math.max(ahead, i * 10 - ((await payloads(app)).length - before))
+        yield Buffer.from(lines(10))
       }
-      const stdin = Readable.from(input(), { highWaterMark: 1 })
-      const stdout = capture()
-      assert.equal(await main(['notarize', '--ndjson', '--batch', '50'], { stdin, stdout, stderr }), 0)
-      assert.ok(ahead <= 50 + 3 * 10, `${ahead} lines ahead`)
-      assert.match(stderr.text(), /\r\d+ records {2}\d+\/s/)
-    },
-  )
+    }
+    const stdin = Readable.from(input(), { highWaterMark: 1 })
+    const stdout = capture()
+    assert.equal(await main(['notarize', '--ndjson', '--batch', '50'], { stdin, stdout, stderr }), 0)
+    assert.ok(ahead <= 50 + 3 * 10, `${ahead} lines ahead`)
+    assert.match(stderr.text(), /\r\d+ records {2}\d+\/s/)
+  })
 })
 
-test('a proxy refuses lines for their contents or their size: they are set aside, and the others are written once', async (t) => {
+test('lines that a proxy refuses by content or size are set aside; the others are recorded once', async (t) => {
   const app = await sharedCliApp(t)
   const url = process.env['TALLYSTICK_URL']!
   const mended = { contents: false, size: false }
@@ -337,7 +331,7 @@ test('a proxy refuses lines for their contents or their size: they are set aside
   assert.match(refused.stderr, /nothing is written/)
 })
 
-test('a batch is never larger than the server takes, and ends where it did the last time', async (t) => {
+test('a batch stays within the server’s body limit, and a rerun has the same batch boundaries', async (t) => {
   const large = temporaryFiles(t).write('large.ndjson', `{"text":"${'é'.repeat(50_000)}"}\n`.repeat(100))
   const io = { stdin: process.stdin, stdout: capture(), stderr: capture() }
   const toItem = (line: string) => `{"type":"generic/1","payload":${line}}`

@@ -55,7 +55,7 @@ async function setUp(t: TestContext) {
 
 const DONE = { code: 0, stdout: '', stderr: '' }
 
-test('-o replaces a file, and of a link the file that it names', async (t) => {
+test('-o replaces a file, or the target of a link', async (t) => {
   const { text, at, save, folder } = await setUp(t)
   assert.deepEqual(await save('new'), DONE)
   assert.equal(readFileSync(at('new'), 'utf8'), text)
@@ -75,7 +75,7 @@ test('-o replaces a file, and of a link the file that it names', async (t) => {
   assert.equal(statSync(at('export')).mode & 0o777, 0o600)
 })
 
-test('a private file of the command itself is written through a link too', async (t) => {
+test('a private file of the command is also written through a link', async (t) => {
   const { directory, write } = temporaryFiles(t)
   const target = write('target', 'old')
   symlinkSync(target, join(directory, 'credentials.json'))
@@ -85,7 +85,7 @@ test('a private file of the command itself is written through a link too', async
   assert.equal(statSync(target).mode & 0o777, 0o600)
 })
 
-test('-o writes to a device, and leaves it one', {
+test('-o writes to a device without replacing it', {
   skip: !canMakeDevices() && 'it takes root, and a folder for devices',
 }, async (t) => {
   const { at, save, folder } = await setUp(t)
@@ -99,7 +99,7 @@ test('-o writes to a device, and leaves it one', {
   assert.deepEqual(readdirSync(folder).sort(), ['full', 'null'])
 })
 
-test('-o waits for the reader of a pipe, says so, writes to it, and ends with 74 where it leaves', async (t) => {
+test('-o waits for a reader of a pipe, writes to it, and exits with 74 if it closes', async (t) => {
   const { text, at } = await setUp(t)
   execFileSync('mkfifo', [at('pipe')])
   const told = capture()
@@ -128,7 +128,7 @@ test('-o waits for the reader of a pipe, says so, writes to it, and ends with 74
   await once(leaving, 'close')
 })
 
-test('-o with a link like /dev/stdout is standard output, and >(…) a descriptor', async (t) => {
+test('-o writes to standard output for a link like /dev/stdout, and to a descriptor for >(…)', async (t) => {
   const { text, at } = await setUp(t)
   // The test uses copies of the links in /dev, because a bug here would replace the real links.
   for (const [name, fd] of [
@@ -162,7 +162,7 @@ test('-o with a link like /dev/stdout is standard output, and >(…) a descripto
   assert.equal(readFileSync(at('substituted'), 'utf8'), text)
 })
 
-test('what takes no output is refused with words, before the server is asked', async (t) => {
+test('an unusable output path is refused with a reason before any request', async (t) => {
   const { at, save, folder } = await setUp(t)
   mkdirSync(at('folder'))
   const server = createServer().listen(at('socket'))
@@ -197,7 +197,7 @@ test('what takes no output is refused with words, before the server is asked', a
   assert.ok(!existsSync(at('file')))
 })
 
-test('-o follows no link, and opens no pipe, that another user may have put there', {
+test('-o follows no link and opens no pipe that another user may have placed there', {
   skip: process.geteuid?.() !== 0 && 'it takes root to give files to another user',
 }, async (t) => {
   const { text, at, save } = await setUp(t)
@@ -254,7 +254,7 @@ test('-o follows no link, and opens no pipe, that another user may have put ther
   }
 })
 
-test('-o takes .. after a link as the folder above what the link names, as a shell does', async (t) => {
+test('-o resolves .. after a link like a shell: the parent of the link’s target', async (t) => {
   const { text, at, save } = await setUp(t)
   mkdirSync(at('deep/er'), { recursive: true })
   symlinkSync('deep/er', at('link'))
@@ -265,7 +265,7 @@ test('-o takes .. after a link as the folder above what the link names, as a she
   assert.equal(readFileSync(at('deep/linked'), 'utf8'), text)
 })
 
-test('one function of the command line renames over what a user named', () => {
+test('only output-file.ts renames over a file that a user named', () => {
   const files = readdirSync('cli', { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.ts'),
   )

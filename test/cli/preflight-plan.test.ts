@@ -21,7 +21,7 @@ const CONNECTIONS: ConnectionFacts = {
   ],
 }
 
-test('connections are planned for one worker, and API processes beside it', async () => {
+test('plans connections for one worker and as many API processes as fit', async () => {
   const { deps } = await sharedApp()
   const pools = [deps.readPool, deps.searchPool, deps.writePool]
   assert.equal(
@@ -46,7 +46,7 @@ test('connections are planned for one worker, and API processes beside it', asyn
   assert.deepEqual(fit({ logins }), [2, true, 'ok'])
 })
 
-test('a clock is judged by what is certain of its distance', async (t) => {
+test('judges a clock by its offset minus the measuring error', async (t) => {
   const app = await sharedApp()
   const client = await connect(t, app.database.apiUrl)
   for (const [offMs, status] of [

@@ -52,7 +52,7 @@ test('a standby that servers can read passes, by the option or by the variable o
   }
 })
 
-test('without a replica nothing is said of one', async () => {
+test('without a replica, the report has no finding about one', async () => {
   const { stdout } = await runAlone([
     'preflight',
     '--json',
@@ -65,14 +65,14 @@ test('without a replica nothing is said of one', async () => {
   assert.ok(findings.every(({ check }) => check !== 'replica'))
 })
 
-test('a primary in its place, its own or another, is a failure', async () => {
+test('a primary instead of a standby fails', async () => {
   const { found } = await judge(replicated.database.apiUrl)
   assert.equal(found.status, 'fail')
   assert.match(found.detail, /^it is not a standby/)
   assert.match(found.advice!, /a standby of this primary/)
 })
 
-test('a replica that is away, that refuses the login, or that lacks the database is a failure, and servers would go on', async () => {
+test('a replica that is unreachable, refuses the login, or lacks the database fails; servers would start anyway', async () => {
   const away = Object.assign(new URL(replicated.replica.apiUrl), { port: await freePort() }).href
   const denied = Object.assign(new URL(replicated.replica.apiUrl), { password: 'not-the-password' }).href
   const none = Object.assign(new URL(replicated.replica.apiUrl), { pathname: '/nothing' }).href
@@ -104,7 +104,7 @@ test('a login that may not read, and another database of the same cluster, are f
   assert.match((await judge(other.href)).found.detail, /^its database has no ledgers/)
 })
 
-test('one that does not replay is a failure, and the advice says how it goes on', async () => {
+test('a standby with paused replay fails, with advice to resume', async () => {
   await replicated.replica.pause()
   const { found, replica } = await judge(replicated.replica.apiUrl)
   await replicated.replica.resume()
@@ -113,7 +113,7 @@ test('one that does not replay is a failure, and the advice says how it goes on'
   assert.match(found.advice!, /pg_wal_replay_resume/)
 })
 
-test('a standby of another system, and one that lags or says nothing, are told apart', () => {
+test('distinguishes a standby of another system, a lagging standby, and one without answers', () => {
   const facts = { isStandby: true, isPaused: false, system: 1n, ledgers: 'readable' } as const
   const answers: ReplicaAnswers = { facts, primary: { system: 1n, ledgers: 'readable' }, replayMs: 1 }
   for (const [changes, status, detail] of [

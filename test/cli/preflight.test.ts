@@ -28,7 +28,7 @@ function finding({ report }: Run, check: string): Finding {
 
 const statusOf = (run: Run, check: string) => finding(run, check).status
 
-test('a database that keeps what it acknowledges passes, is measured, and is as it was', async (t) => {
+test('a durable database passes, is measured, and is left unchanged', async (t) => {
   const postgres = await startTestPostgres(t)
   const run = await preflight(postgres.superuserUrl, ...ANY_DISK)
   assert.deepEqual(
@@ -54,7 +54,7 @@ test('a database that keeps what it acknowledges passes, is measured, and is as 
   assert.match(table.stdout, /^ok {4}flush .* p50 [\d.]+ ms, .*the gate is 100000 ms$|^warn {2}flush/m)
 })
 
-test('each login may run it, on a migrated database or an empty one, and nothing is written', async (t) => {
+test('every login may run preflight, on a migrated or empty database, and nothing is written', async (t) => {
   const app = await buildTestApp(t)
   await app.notarize()
   const before = await app.written()
@@ -67,7 +67,7 @@ test('each login may run it, on a migrated database or an empty one, and nothing
   assert.ok(empty.report.flush)
 })
 
-test('what was acknowledged and could be lost is a failure; what sessions of the product set by themselves is none', async (t) => {
+test('settings that could lose acknowledged data fail; settings that our sessions override do not', async (t) => {
   const settings = {
     fsync: 'off',
     full_page_writes: 'off',
@@ -98,7 +98,7 @@ test('what was acknowledged and could be lost is a failure; what sessions of the
   )
 })
 
-test('what weakens servers or workers alone is found with the login of the owner', async (t) => {
+test('the owner’s login also finds settings that weaken only servers or workers', async (t) => {
   const database = await createTestDatabase(t)
   await withClient(database.superuserUrl, async (client) => {
     await client.query(
@@ -129,7 +129,7 @@ test('a database that takes no writes is a failure', async (t) => {
   assert.equal(statusOf(run, 'writer'), 'fail')
 })
 
-test('a login that may not commit anything fails the gate, because nothing is known of the disk', async (t) => {
+test('a login that may not commit fails the gate, because the disk cannot be measured', async (t) => {
   const database = await createTestDatabase(t)
   await withClient(database.superuserUrl, async (client) => {
     const { rows } = await client.query<{ name: string }>(
@@ -142,7 +142,7 @@ test('a login that may not commit anything fails the gate, because nothing is kn
   assert.equal(statusOf(run, 'flush'), 'fail')
 })
 
-test('connections that do not suffice are a failure, and one that is left is enough to ask', async (t) => {
+test('too few connections fail, and one free connection is enough to find out', async (t) => {
   const database = await createTestDatabase(t)
   const name = `preflight_${database.name}`
   const url = new URL(database.ownerUrl)
@@ -166,7 +166,7 @@ test('connections that do not suffice are a failure, and one that is left is eno
   )
 })
 
-test('a database that cannot be had is one line that says why, without the password', async (t) => {
+test('an unusable database gives one line with the reason and without the password', async (t) => {
   const { ownerUrl } = await createTestDatabase(t)
   const url = (change: Partial<URL>) =>
     Object.assign(new URL(ownerUrl), { password: 's3cret-word', ...change }).href
@@ -195,7 +195,7 @@ test('a database that cannot be had is one line that says why, without the passw
   assert.equal(JSON.parse(given.stdout).database, run.report.database)
 })
 
-test('an API server is asked with --server: whether it is ready, its round trip, version and clock', async (t) => {
+test('--server checks an API server’s readiness, round trip, version and clock', async (t) => {
   const app = await buildTestApp(t)
   const url = await app.app.listen({ port: 0, host: '127.0.0.1' })
   const run = await preflight(app.database.apiUrl, '--server', url, ...ANY_DISK)
@@ -214,7 +214,7 @@ test('an API server is asked with --server: whether it is ready, its round trip,
   assert.equal(away.code, 1)
 })
 
-test('a pooler in between is seen by the process that it announces', async (t) => {
+test('detects a pooler by the process id that it announces', async (t) => {
   const database = await createTestDatabase(t)
   assert.equal((await preflight(database.apiUrl, ...ANY_DISK)).report.postgres.pooler, 'none')
   const run = await preflight(await announceOtherPid(t, database.apiUrl), ...ANY_DISK)

@@ -29,7 +29,7 @@ function setUp(t: TestContext) {
   return { chain, line, bytes, write, file, verify, noteKey: verifierKeyOf(chain) }
 }
 
-test('verify receipt prints one line that says what is proved, and exits with 0', async (t) => {
+test('verify receipt prints one line with the proved facts, and exits with 0', async (t) => {
   const { chain, line, write, file, verify, noteKey } = setUp(t)
   const record = recordOf(chain, line, 1)
   const { code, stdout, stderr } = await verify(file, '--note-key', noteKey)
@@ -47,7 +47,7 @@ test('verify receipt prints one line that says what is proved, and exits with 0'
   assert.deepEqual([json.seq, json.size, json.subject, json.keys], [5, 9, record.id, 'not given'])
 })
 
-test('verify receipt refuses what does not hold, with 1, and what it was not told, with 64', async (t) => {
+test('verify receipt exits with 1 for an invalid receipt, 64 for missing arguments', async (t) => {
   const { chain, line, bytes, write, file, verify, noteKey } = setUp(t)
   const refused = async (code: string, ...args: string[]) => {
     const found = await verify(...args)
@@ -79,7 +79,7 @@ test('verify receipt refuses what does not hold, with 1, and what it was not tol
   assert.equal((await verify('/nowhere', '--note-key', noteKey)).code, 74)
 })
 
-test('a receipt is saved from a server, and the operator opens the tiles', async (t) => {
+test('a receipt is downloaded by record or entry and verifies; ledgers tiles sets who reads tiles', async (t) => {
   const app = await publishingCliApp(t)
   const publish = await makePublish(t, app)
   const record = await app.notarize()

@@ -63,7 +63,7 @@ test('names the ledger and the entry of the first difference, and exits with 1',
   )
 })
 
-test('says which of the two does not verify by itself', async (t) => {
+test('names the ledger that does not verify by itself, and exits with 1', async (t) => {
   const peers = exchange()
   const seq = peers.guest.lines.length
   // The guest's ledger contains the same entry twice, so it does not verify.
@@ -76,7 +76,7 @@ test('says which of the two does not verify by itself', async (t) => {
   assert.equal(stdout.slice(0, start.length), start)
 })
 
-test('says whose word the keys are: the weaker of the two', async (t) => {
+test('prints the weaker source of the two ledgers’ keys', async (t) => {
   const peers = exchange()
   const files = save(t, peers)
   const [ours, theirs] = [peers.home, peers.guest].map(({ firstSigner }) => ['--key', firstSigner.kidHex])
@@ -89,7 +89,7 @@ test('says whose word the keys are: the weaker of the two', async (t) => {
   assert.match(absent.stdout, /^NOT_RECONCILED code=trusted_key_absent/)
 })
 
-test('holds each to the checkpoints that are its own', async (t) => {
+test('checks each ledger against its own checkpoints', async (t) => {
   const peers = exchange()
   const files = temporaryFiles(t)
   const [home, guest] = save(t, peers)
@@ -105,7 +105,7 @@ test('holds each to the checkpoints that are its own', async (t) => {
   assert.match(stdout, /^NOT_RECONCILED code=checkpoint_foreign/)
 })
 
-test('counts what one holds from beyond the end of the other, which --strict refuses', async (t) => {
+test('counts entries beyond the other export’s end, which --strict refuses', async (t) => {
   const peers = makePeers()
   const files = temporaryFiles(t)
   const home = files.write('home.ndjson', textOf(peers.home))
@@ -124,7 +124,7 @@ test('counts what one holds from beyond the end of the other, which --strict ref
   assert.match((await runAlone([...both, ...given, '--strict'])).stdout, /^NOT_RECONCILED code=beyond_export/)
 })
 
-test('compares a ledger with its peer, and not with itself', async (t) => {
+test('refuses two exports of one ledger, and any other number of files than two, with 64', async (t) => {
   const [home, guest] = save(t, exchange())
   for (const [args, message] of [
     [
@@ -142,7 +142,7 @@ test('compares a ledger with its peer, and not with itself', async (t) => {
   }
 })
 
-test('tells a ledger that is wrong from a file that is none, or that broke off', async (t) => {
+test('exits with 1 for a wrong or truncated ledger, 65 or 74 for a file that is no export', async (t) => {
   const peers = exchange()
   const [home] = save(t, peers)
   const files = temporaryFiles(t)
@@ -159,7 +159,7 @@ test('tells a ledger that is wrong from a file that is none, or that broke off',
   }
 })
 
-test('refuses an export that hides what it shares from a first look', async (t) => {
+test('refuses with 65 an export whose escapes hide a shared entry from the first scan', async (t) => {
   const peers = exchange()
   const [home, guest] = save(t, peers)
   const hidden = readFileSync(home, 'utf8').replace('"kind":"record-shared"', '"kind":"record\\u002dshared"')

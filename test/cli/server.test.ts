@@ -43,7 +43,7 @@ function makeExport(): string {
 const NDJSON = { 'content-type': 'application/x-ndjson' }
 const at = (url: string) => ['--server', url, '--api-key', KEY]
 
-test('verifies what a running server exports of the key’s own ledger', async () => {
+test('verifies the export of the key’s own ledger from a running server', async () => {
   const app = await sharedApp()
   const url = await addressOf(app)
   const verify = (key: string) => runAlone(['verify', '--server', url, '--api-key', key])
@@ -68,7 +68,7 @@ test('verifies what a running server exports of the key’s own ledger', async (
   assert.match(nobody.stderr, /401 unauthenticated/)
 })
 
-test('verifies and exports the server of the environment, of the options, or that was kept here', async (t) => {
+test('verify and export use the server of the environment, the options, or the stored credentials', async (t) => {
   const text = makeExport()
   const seen: (string | undefined)[] = []
   const url = await serve(t, (request, response) => {
@@ -95,7 +95,7 @@ test('verifies and exports the server of the environment, of the options, or tha
   assert.equal(kept.stderr, `tallystick: reading the ledger at ${url} (API key: options and environment)\n`)
 })
 
-test('says what a server refuses, and never shows the key', async (t) => {
+test('prints a server’s refusal, and never the key', async (t) => {
   const problem = { status: 0, title: 'x', detail: 'y', type: 'z', requestId: 'r', retryable: false }
   const answers: [number, object | null, number, RegExp][] = [
     [401, { code: 'unauthenticated' }, 77, /401 unauthenticated/],
@@ -129,7 +129,7 @@ test('says what a server refuses, and never shows the key', async (t) => {
   assert.equal((await runAlone(['verify', ...at(page)])).code, 65)
 })
 
-test('says that a stream broke off, and leaves no half file under the final name', async (t) => {
+test('reports a broken stream, and leaves no partial file under the final name', async (t) => {
   const text = makeExport()
   const broken = await serve(t, (_, response) => {
     response.writeHead(200, { ...NDJSON, 'content-length': text.length })
@@ -149,7 +149,7 @@ test('says that a stream broke off, and leaves no half file under the final name
   }
 })
 
-test('says that a file cannot be written', async (t) => {
+test('reports a file that cannot be written', async (t) => {
   const text = makeExport()
   const url = await serve(t, (_, response) => response.writeHead(200, NDJSON).end(text))
   const { directory } = temporaryFiles(t)

@@ -61,7 +61,7 @@ test('a statement is shown as it was signed, and exported as DSSE under a key of
   assert.equal((await runCommand(foreign)).code, 1)
 })
 
-test('a statement that was not asked for is neither shown nor signed', async (t) => {
+test('a statement other than the requested one is neither printed nor signed', async (t) => {
   const app = await publishingCliApp(t)
   const publish = await makePublish(t, app)
   const [wanted, other] = [await app.notarize(), await app.notarize()]

@@ -24,7 +24,7 @@ function setUp(t: TestContext) {
   return { chain, line, proof, record, files, write, args }
 }
 
-test('prints one line that says what is proved and on whose word, and exits with 0', async (t) => {
+test('prints one line with the proved facts and the source of the keys, and exits with 0', async (t) => {
   const { chain, line, record, args, write } = setUp(t)
   const alone =
     `PROOF_OK ledger=${chain.ledger} entry=5 kind=batch-notarized subject=${record.id} recorded=${line.recordedAt}` +
@@ -47,7 +47,7 @@ test('prints one line that says what is proved and on whose word, and exits with
   assert.deepEqual([json.ok, json.seq, json.subject, json.treeSize], [true, 5, record.id, 9])
 })
 
-test('says what a verdict means for a settlement', async (t) => {
+test('prints the settlement signal of a verdict', async (t) => {
   const { chain, write } = setUp(t)
   const gated = makeGated(chain)
   const steps = [gated.activate(), gated.submit(), gated.verify('fail'), gated.judge('reject')]
@@ -61,7 +61,7 @@ test('says what a verdict means for a settlement', async (t) => {
   assert.deepEqual([signal.decision, signal.validUntil, version], ['RELEASE', null, 6])
 })
 
-test('names what is wrong with a proof or a record, and exits with 1', async (t) => {
+test('names the error of a proof or record, and exits with 1', async (t) => {
   const { chain, proof, record, args, write } = setUp(t)
   const fails = async (arguments_: string[], pattern: RegExp) => {
     const { code, stdout, stderr } = await runAlone(arguments_)
@@ -86,7 +86,7 @@ test('names what is wrong with a proof or a record, and exits with 1', async (t)
   assert.deepEqual([ok, code], [false, 'json_syntax'])
 })
 
-test('joins a kept checkpoint of another size by a consistency proof, and says how to get one', async (t) => {
+test('connects a stored checkpoint of another size by a consistency proof, and says how to get one', async (t) => {
   const { chain, args, write } = setUp(t)
   const older = ['--checkpoint', write('older', chain.checkpoint(6))]
   const missing = await runAlone([...args, ...older])
@@ -103,7 +103,7 @@ test('joins a kept checkpoint of another size by a consistency proof, and says h
   )
 })
 
-test('a kept checkpoint older than the entry does not speak for it', async (t) => {
+test('a stored checkpoint older than the entry does not cover the entry', async (t) => {
   const { chain, args, write } = setUp(t)
   const kept = ['--checkpoint', write('kept', chain.checkpoint(5))]
   const joined = [...args, ...kept, '--consistency', write('5-9', consistencyOf(chain, 5, 9))]
@@ -116,7 +116,7 @@ test('a kept checkpoint older than the entry does not speak for it', async (t) =
   assert.match(strict.stdout, /code=checkpoint_not_given/)
 })
 
-test('with --strict takes nothing on the proof’s own word', async (t) => {
+test('with --strict refuses a proof without a given key', async (t) => {
   const { chain, args, write } = setUp(t)
   const kept = ['--checkpoint', write('kept', chain.checkpoint(9))]
   const withoutKey = await runAlone([...args, ...kept, '--strict'])
@@ -125,7 +125,7 @@ test('with --strict takes nothing on the proof’s own word', async (t) => {
   assert.match(broken.stdout, /code=json_syntax/)
 })
 
-test('refuses options that would be passed over, and files that are not there', async (t) => {
+test('refuses options that would have no effect, and missing files', async (t) => {
   const { args, files } = setUp(t)
   const fails = async (arguments_: string[], code: number, pattern: RegExp) => {
     const run = await runAlone(arguments_)

@@ -23,7 +23,7 @@ const POST_QUANTUM = `w0.example+00000000+${Buffer.concat([Buffer.of(6), Buffer.
 const exportOf = (t: TestContext, note = chain.checkpoint()) =>
   temporaryFiles(t).write('ledger.ndjson', `${chain.exportLines(note).join('\n')}\n`)
 
-test('with --strict a ledger needs a checkpoint that enough of the witnesses cosigned, and none of your own', async (t) => {
+test('with --strict a ledger needs a checkpoint with enough cosignatures, but no stored checkpoint', async (t) => {
   const ok = await runAlone([
     'verify',
     exportOf(t, cosigned(chain.checkpoint(), 0, 2)),
@@ -47,7 +47,7 @@ test('with --strict a ledger needs a checkpoint that enough of the witnesses cos
   assert.match(withOwn.stdout, /code=witnesses_too_few/)
 })
 
-test('a second history is refused where the witnesses saw the first', async (t) => {
+test('refuses a ledger whose witnesses cosigned a different history', async (t) => {
   const other = makeChain()
   const note = cosigned(other.checkpoint(), 0, 1, 2)
   const { stdout } = await runAlone(['verify', exportOf(t, note), ...TWO_OF_THREE, ...STRICT])
@@ -108,7 +108,7 @@ const UNKNOWN =
   signatureLine('stranger.example', new Uint8Array(4), new Uint8Array(64)) +
   signatureLine('w0.example', new Uint8Array(4), new Uint8Array(8 + 2_420))
 
-test('lines by unknown keys spoil nothing, and are counted beside the cosignatures', async (t) => {
+test('signature lines by unknown keys are accepted and counted separately', async (t) => {
   const note = cosigned(chain.checkpoint(), 0, 1) + UNKNOWN
   const counts = { cosigned: 2, unknownCosignatures: 2 }
   const countsOf = ({ cosigned, unknownCosignatures }: Record<string, unknown>) => ({
@@ -136,7 +136,7 @@ test('lines by unknown keys spoil nothing, and are counted beside the cosignatur
   assert.match(ledger.stdout, new RegExp(`^INTEGRITY_OK .* witnessed=${size} of ${size}\n$`))
 })
 
-test('a witness whose clock is wrong by far counts like any other, up to the last time of the format', async (t) => {
+test('a cosignature with a far wrong time counts, up to the format’s maximum', async (t) => {
   for (const [seconds, code] of [
     [1_700_000_000_000_000_000n, 0],
     [2n ** 63n - 1n, 0],
@@ -149,7 +149,7 @@ test('a witness whose clock is wrong by far counts like any other, up to the las
   }
 })
 
-test('witnesses that cannot be meant are refused with what to say', async (t) => {
+test('invalid witness options are refused with advice', async (t) => {
   const file = exportOf(t)
   const wrong: [string[], RegExp][] = [
     [['--witnesses-min', '1'], /name them with --witness/],
@@ -169,7 +169,7 @@ test('witnesses that cannot be meant are refused with what to say', async (t) =>
   }
 })
 
-test('the SDK asks for witnesses as soon as they are named', async () => {
+test('the SDK requires enough cosignatures if witnesses are given, else witnesses_too_few', async () => {
   const witnesses = { keys: vkeys, min: 2 }
   const few = cosigned(chain.checkpoint(), 0)
   const enough = cosigned(chain.checkpoint(), 0, 1)

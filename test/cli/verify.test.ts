@@ -35,7 +35,7 @@ test('names the first bad entry and exits with 1', async (t) => {
   assert.deepEqual([json.ok, json.failure.seq, json.entries], [false, 4, 4])
 })
 
-test('a day since when a key is compromised must be one that its month has', () => {
+test('--compromised refuses a date that does not exist', () => {
   const kid = '0a'.repeat(32)
   const parse = (time: string) => parseCompromised([`${kid}=${time}`]).get(kid)
   assert.equal(parse('2028-02-29T12:00Z'), Date.parse('2028-02-29T12:00:00Z'))
@@ -60,7 +60,7 @@ test('with --strict exits with 1 unless key and checkpoint are given', async (t)
   assert.match(stdout, /keys=given checkpoint=given covered=4 own=6 of 6/)
 })
 
-test('takes kept checkpoints as notes, as lines of JSON, and as the export that ends with one', async (t) => {
+test('accepts checkpoints as notes, as lines of JSON, and as an export that ends with one', async (t) => {
   const chain = makeLedger()
   const files = temporaryFiles(t)
   const older = files.write('older.ndjson', textOf(chain))
@@ -102,7 +102,7 @@ test('remembers the first key of a ledger with --pin, and refuses another one la
   assert.match(damaged.stderr, /is damaged/)
 })
 
-test('says what to do about wrong arguments, and exits with 64', async () => {
+test('refuses wrong arguments with advice and exit code 64', async () => {
   const fails = async (args: string[], pattern: RegExp, env: Record<string, string> = {}) => {
     // Without TALLYSTICK_DATA, the command would find a key that a local server stored in this folder.
     const { code, stdout, stderr } = await runAlone(args, { env: { TALLYSTICK_DATA: '/nowhere', ...env } })
@@ -131,7 +131,7 @@ test('says what to do about wrong arguments, and exits with 64', async () => {
   await fails(['export', 'ledger.ndjson'], /usage: tallystick export -o FILE/)
 })
 
-test('explains itself', async () => {
+test('--help prints the commands, exit codes and the help of each command', async () => {
   const general = await runAlone(['--help'])
   assert.equal(general.code, 0)
   for (const part of ['  verify ', '  export ', 'Exit codes']) assert.ok(general.stdout.includes(part))
@@ -150,7 +150,7 @@ test('exits with 74 for a file that cannot be read, 65 for one that is no export
   assert.equal(other.code, 65)
 })
 
-test('draws how far it is', () => {
+test('draws a progress bar', () => {
   assert.equal(
     drawBar({ entries: 50, done: 1, total: 2 }, 2),
     '[############------------] 50 %  50 entries  25/s',

@@ -40,7 +40,7 @@ function environmentOf(text: string): Record<string, string> {
 test('webhooks are made, changed, stopped and deleted, without anything being sent', async (t) => {
   const app = await sharedCliApp(t)
 
-  await t.test('the secret is shown once, whole, and what it goes with is said of the webhook', async () => {
+  await t.test('the secret is shown once and whole; get shows the webhook without it', async () => {
     const create = ['create', '--url', URL, '--events', 'record.expired,signal.emitted']
     const [made] = await linesOf([...create, '--types', 'order,task/1', '--include', 'envelope'], ONCE)
     assert.match(made.secret, /^whsec_\S{44}$/)
@@ -65,7 +65,7 @@ test('webhooks are made, changed, stopped and deleted, without anything being se
     assert.equal((await linesOf(['list'])).length, 1)
   })
 
-  await t.test('what is not given stays, and an empty text takes away', async () => {
+  await t.test('update leaves omitted options unchanged, and an empty text removes a value', async () => {
     const [made] = await linesOf(['list'])
     const [changed] = await linesOf(['update', made.id, '--description', 'payments', '--include', ''])
     assert.deepEqual(changed, { ...made, description: 'payments', include: [] })
@@ -82,7 +82,7 @@ test('webhooks are made, changed, stopped and deleted, without anything being se
     assert.deepEqual((await linesOf(['resume', made.id]))[0].state, 'active')
   })
 
-  await t.test('a rotated secret is the receiver’s environment', async () => {
+  await t.test('rotate-secret --env prints the receiver’s environment variables', async () => {
     const [{ id, secrets }] = await linesOf(['list'])
     const { code, stdout, stderr } = await runCommand([
       'webhooks',
@@ -101,7 +101,7 @@ test('webhooks are made, changed, stopped and deleted, without anything being se
     assert.equal(only.secrets.length, 1)
   })
 
-  await t.test('what means nothing is said before anything is sent', async () => {
+  await t.test('invalid arguments exit with 64 before any request', async () => {
     await fails(['create', '--url', URL], 64, /usage: tallystick webhooks create --url URL --events/)
     await fails(['create', 'x', '--url', URL, '--events', '*'], 64, /usage: tallystick webhooks create/)
     await fails(['update', 'whk_1'], 64, /needs an option: --url/)
@@ -113,7 +113,7 @@ test('webhooks are made, changed, stopped and deleted, without anything being se
     await fails(['rotate-secret', 'whk_1', '--overlap', 'x'], 64, /--overlap takes a whole number/)
   })
 
-  await t.test('what the server refuses ends with 1, and a key without the scope with 77', async () => {
+  await t.test('exits with 1 for a refusal of the server, 77 for a key without the scope', async () => {
     await fails(['get', 'whk_1'], 1, /404 not_found/)
     await fails(
       ['create', '--url', 'http://127.0.0.1/', '--events', '*'],
@@ -132,7 +132,7 @@ test('webhooks are made, changed, stopped and deleted, without anything being se
   })
 
   await t.test(
-    'a test that nobody sends says so, and where it waits for the endpoint, until when',
+    'a test that is not sent exits with 69, and prints until when the endpoint waits',
     async () => {
       const client = new Tallystick({ baseUrl: app.url, apiKey: app.ledger.key.key })
       const [{ id }] = await linesOf(['list'])
@@ -183,7 +183,7 @@ test('beside a worker that delivers', async (t) => {
   const { WEBHOOK_SECRET: secret, WEBHOOK_PUBLIC_KEY: publicKey } = environmentOf(made.stdout)
   const [{ id }] = await linesOf(['list'])
 
-  await t.test('a test is delivered, and verifies with what was printed for the receiver', async () => {
+  await t.test('a test is delivered, and verifies with the secret that was printed', async () => {
     const [delivery] = await linesOf(['test', id])
     assert.deepEqual([delivery.event, delivery.state, delivery.attempts], ['webhook.test', 'delivered', 1])
     assert.equal(delivery.attemptLog[0].status, 204)
@@ -196,7 +196,7 @@ test('beside a worker that delivers', async (t) => {
   })
 
   await t.test(
-    'one that fails ends with 1, says what was answered and what to do, and is retried',
+    'a failed test exits with 1, prints the answer and advice, and can be redelivered',
     async () => {
       answerWith(500)
       const failed = await runCommand(['webhooks', 'test', id])
@@ -232,7 +232,7 @@ test('beside a worker that delivers', async (t) => {
     )
   })
 
-  await t.test('what was given up is found, and delivered when the receiver is well', async () => {
+  await t.test('dead deliveries are listed, and delivered once the receiver works', async () => {
     await app.sql("update tallystick.webhook_deliveries set state = 'dead' where event = 'record.recorded'")
     const [dead] = await linesOf(['deliveries', id, '--state', 'dead'])
     assert.match((await diagnosed()).detail, /has deliveries that were given up: 1$/)
@@ -244,7 +244,7 @@ test('beside a worker that delivers', async (t) => {
     await until(() => receiver.received.slice(before).some((received) => received.id === dead.id))
   })
 
-  await t.test('a receiver that has lost what it had gets all of it again, under the same ids', async () => {
+  await t.test('recover --delivered sends past events again, under the same ids', async () => {
     const [{ id: event }] = await linesOf(['deliveries', id, '--event', 'record.recorded'])
     const [{ createdAt }] = await linesOf(['list'])
     const before = receiver.received.length
@@ -255,7 +255,7 @@ test('beside a worker that delivers', async (t) => {
   })
 
   await t.test(
-    'one that answers 410 is disabled; doctor says so, and resume has it delivered to again',
+    'a receiver that answers 410 disables its webhook; doctor warns, and resume delivers again',
     async () => {
       answerWith(410)
       const failed = await runCommand(['webhooks', 'test', id])
@@ -274,19 +274,22 @@ test('beside a worker that delivers', async (t) => {
     },
   )
 
-  await t.test('what nobody listens to is said to be that', async () => {
-    await linesOf(['update', id, '--url', 'http://127.0.0.1:1/'])
-    const failed = await runCommand(['webhooks', 'test', id])
-    assert.equal(failed.code, 1)
-    assert.match(failed.stderr, /not delivered \(connect_failed\)\. What to do: is the receiver running/)
-    await linesOf(['delete', id, '--yes'])
-    assert.deepEqual(await diagnosed(), {
-      check: 'webhooks',
-      status: 'ok',
-      detail: 'there are none',
-      advice: null,
-    })
-  })
+  await t.test(
+    'a test to a closed port fails with connect_failed; doctor reports no webhooks after delete',
+    async () => {
+      await linesOf(['update', id, '--url', 'http://127.0.0.1:1/'])
+      const failed = await runCommand(['webhooks', 'test', id])
+      assert.equal(failed.code, 1)
+      assert.match(failed.stderr, /not delivered \(connect_failed\)\. What to do: is the receiver running/)
+      await linesOf(['delete', id, '--yes'])
+      assert.deepEqual(await diagnosed(), {
+        check: 'webhooks',
+        status: 'ok',
+        detail: 'there are none',
+        advice: null,
+      })
+    },
+  )
 })
 
 async function diagnosed() {
@@ -296,7 +299,7 @@ async function diagnosed() {
   return findings[0]
 }
 
-test('what to do about a failed attempt depends on how it failed, and on nothing that is no failure', () => {
+test('advice on a failed attempt depends on its status or error, also for unknown words', () => {
   const on = (status: number | null, error: string | null = null) =>
     adviceOn({ at: '2026-11-22T12:00:00.000Z', durationMs: 7, status, error, reason: null, excerpt: null })
   assert.match(on(302), /redirects are not followed/)

@@ -63,7 +63,7 @@ const hash = createHash('sha256').update(log.origin).digest('hex')
 const sizeIn = (folder: string) =>
   parseLogTree(parseNote(readFileSync(join(folder, `${hash}.note`), 'utf8')).text).size
 
-test('cosigns what continues the log, and nothing else, over HTTP as the specification says', async (t) => {
+test('cosigns only checkpoints that continue the log, over HTTP as specified', async (t) => {
   const folder = folderOf(t)
   const { state, witness } = await open(t, folder)
   const server = await serve({ witness, state, warn: () => {} }, { host: '127.0.0.1', port: 0 })
@@ -101,7 +101,7 @@ test('cosigns what continues the log, and nothing else, over HTTP as the specifi
   assert.equal(parseNote(newest).text, log.text(7))
 })
 
-test('lines of others may have any name that C2SP allows, and bytes that are no UTF-8 are no request', async (t) => {
+test('accepts signature lines with any C2SP name, and refuses a request that is not UTF-8', async (t) => {
   const { state, witness } = await open(t, folderOf(t))
   const server = await serve({ witness, state, warn: () => {} }, { host: '127.0.0.1', port: 0 })
   t.after(server.close)
@@ -118,7 +118,7 @@ test('lines of others may have any name that C2SP allows, and bytes that are no 
   assert.deepEqual(statuses, [200, 409, 409, 409])
 })
 
-test('of many requests at once for one log, one of each step is taken, and never two roots', async (t) => {
+test('of concurrent requests for one log, one per step is accepted, and never two roots', async (t) => {
   const { add, witness, state } = await open(t, folderOf(t))
   await add(0, 5)
   const answers = await Promise.all([add(5, 7), add(5, 7, { isForked: true }), add(5, 8), add(5, 6)])
@@ -132,7 +132,7 @@ test('of many requests at once for one log, one of each step is taken, and never
   assert.deepEqual([...statuses].sort(), [200, 503])
 })
 
-test('the newest checkpoint again is answered with the same cosignature, and with another one after ten seconds', async (t) => {
+test('the same newest checkpoint gets the same cosignature, and a new one after ten seconds', async (t) => {
   let nowMs = 1_700_000_000_000
   const { witness } = await open(t, folderOf(t), NAME, [log], { now: () => nowMs })
   const again = async (body: string, laterMs: number) => {
@@ -147,7 +147,7 @@ test('the newest checkpoint again is answered with the same cosignature, and wit
   assert.notEqual(await again(log.request(5, 6), 1), second)
 })
 
-test('of a request with the lines of many others nothing is kept but the checkpoint', async (t) => {
+test('stores only the checkpoint of a request with many other signature lines', async (t) => {
   const logs = Array.from({ length: 16 }, (_, i) => new TestLog(`log.example/${i}`))
   const { witness } = await open(t, folderOf(t), NAME, logs)
   const lines = Array.from({ length: 60 }, (_, i) =>
@@ -162,7 +162,7 @@ test('of a request with the lines of many others nothing is kept but the checkpo
   assert.ok(bytes < logs.length * 16 * 1024, `${bytes} bytes of ${logs.length} logs`)
 })
 
-test('nobody but the log uses up what a log may send', async (t) => {
+test('requests without the log’s signature do not use up its rate limit', async (t) => {
   const folder = folderOf(t)
   const { state, witness } = await open(t, folder)
   const server = await serve({ witness, state, warn: () => {} }, { host: '127.0.0.1', port: 0 })
@@ -181,7 +181,7 @@ test('nobody but the log uses up what a log may send', async (t) => {
   assert.equal(await post(log.request(5, 7)), 200)
 })
 
-test('a log that sends more than it may is told to come again', async (t) => {
+test('a log above its rate limit is answered 429', async (t) => {
   const { add } = await open(t, folderOf(t))
   // The clock is stopped, because on a busy machine the rate limit would recover as fast as this log sends.
   t.mock.method(performance, 'now', () => 0)
@@ -191,7 +191,7 @@ test('a log that sends more than it may is told to come again', async (t) => {
   assert.ok(statuses.has(429))
 })
 
-test('first checkpoints of many logs at once are all in the list', async (t) => {
+test('concurrent first checkpoints of many logs are all listed', async (t) => {
   const folder = folderOf(t)
   const logs = Array.from({ length: 8 }, (_, i) => new TestLog(`log.example/${i}`))
   const first = await open(t, folder, NAME, logs)
@@ -205,7 +205,7 @@ test('first checkpoints of many logs at once are all in the list', async (t) => 
   assert.equal(cosigned.length, logs.length)
 })
 
-test('both notes of a log that forked are kept, a few of each log', async (t) => {
+test('stores both notes of a forked log, and only a few per log', async (t) => {
   const folder = folderOf(t)
   const { add, warned } = await open(t, folder)
   await add(0, 6)
@@ -216,7 +216,7 @@ test('both notes of a log that forked are kept, a few of each log', async (t) =>
   assert.equal(parseNote(readFileSync(join(folder, fork!), 'utf8')).text, log.text(6, true))
 })
 
-test('the key is made once, for nobody else to read, and each start says it', async (t) => {
+test('the key is created once, readable by its owner only, and reused at each start', async (t) => {
   const folder = folderOf(t)
   const first = await open(t, folder)
   assert.equal(statSync(join(folder, 'witness.json')).mode & 0o777, 0o600)
@@ -228,7 +228,7 @@ test('the key is made once, for nobody else to read, and each start says it', as
   assert.deepEqual(second.state.key.key.raw, raw)
 })
 
-test('what was on disk before the answer was lost counts after a restart', async (t) => {
+test('a checkpoint written before the answer was lost still counts after a restart', async (t) => {
   const folder = folderOf(t)
   const { add, close, state } = await open(t, folder)
   await add(0, 5)
@@ -255,7 +255,7 @@ test('a first checkpoint whose log is not in the list yet counts after a restart
   assert.equal((await again.add(0, 5)).status, 409)
 })
 
-test('a folder that lacks a note or the key, or holds another note, is refused with what to do', async (t) => {
+test('a folder that lacks a note or the key, or has another note, is refused with advice', async (t) => {
   const damages: ((folder: string) => void)[] = [
     (folder) => rmSync(join(folder, `${hash}.note`)),
     (folder) => rmSync(join(folder, 'witness.json')),
@@ -273,7 +273,7 @@ test('a folder that lacks a note or the key, or holds another note, is refused w
   }
 })
 
-test('a state that was put back is found by a later cosignature of its own, and cosigns nothing more', async (t) => {
+test('detects a restored older state by its own later cosignature, and stops cosigning', async (t) => {
   const folder = folderOf(t)
   const first = await open(t, folder)
   await first.add(0, 5)
@@ -296,7 +296,7 @@ test('a state that was put back is found by a later cosignature of its own, and 
   assert.equal(sizeIn(folder), 5)
 })
 
-test('its own cosignature of what it knows is no rollback', async (t) => {
+test('its own cosignature of a known checkpoint is not a rollback', async (t) => {
   const { add } = await open(t, folderOf(t))
   const lines = (await add(0, 5)).body
   assert.equal((await add(5, 5, { lines })).status, 200)
@@ -304,7 +304,7 @@ test('its own cosignature of what it knows is no rollback', async (t) => {
   assert.equal((await add(0, 5, { lines })).status, 409)
 })
 
-test('wrong arguments are refused with what to say', async (t) => {
+test('invalid arguments are refused with advice', async (t) => {
   const folder = folderOf(t)
   const wrong: [string[], RegExp][] = [
     [['--log', log.vkey], /add --state DIR/],
@@ -321,7 +321,7 @@ test('wrong arguments are refused with what to say', async (t) => {
   }
 })
 
-test('killed while it answers, it never forgets what it has answered', async (t) => {
+test('killed while answering, it never forgets a checkpoint that it cosigned', async (t) => {
   const folder = folderOf(t)
   let answered = 0
   for (let round = 0; round < 4; round++) {

@@ -51,7 +51,7 @@ test('an action is one activity with its outcome and the decisions about it', ()
   )
 })
 
-test('a activity is ok only if an outcome says so', () => {
+test('an activity is ok only if an outcome says ok', () => {
   const ending = (...records: LedgerRecord[]) => activitiesOf(records)[0]!.ending
   const span = (payload: object | null) => ending(record('s', 'otel-span/1', { payload }))
   assert.equal(ending(action('a')), 'no outcome')
@@ -72,7 +72,7 @@ test('a activity is ok only if an outcome says so', () => {
   assert.equal(span(null), 'outcome erased')
 })
 
-test('a activity has the times of its writer, also if only its start or its end was recorded', () => {
+test('an activity has the times of its records, also if only its start or its end was recorded', () => {
   const times = (...records: LedgerRecord[]) => {
     const [{ beganMs, endedMs }] = activitiesOf(records) as [Activity]
     return [beganMs - ATMS, endedMs === null ? null : endedMs - ATMS]

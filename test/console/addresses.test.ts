@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { linkOf } from '../../console/links.ts'
 import { linkTo, parseRoute } from '../../console/router.ts'
 
-test('an address names a page, what it is of, and its filters, whatever these hold', () => {
+test('an address round-trips its page, id and filters, whatever characters they contain', () => {
   const id = 'a/b?c#d&e=f%20<img>'
   const link = linkTo('search', id, { reference: id, type: 'order/1', state: '' })
   const { page, id: read, query } = parseRoute(link)
@@ -22,7 +22,7 @@ test('an address names a page, what it is of, and its filters, whatever these ho
   assert.equal(parseRoute('#/record/%E0%A4%A').id, '%E0%A4%A')
 })
 
-test('a text that a reader has in hand leads to where it is shown', () => {
+test('an id, position, trace or other pasted text links to the page that shows it', () => {
   const session = { names: new Map([['agt_01m8fy0xk3engre7zr2aeb9yez', 'buyer']]), ledger: { size: 42 } }
   const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
   const expected: [text: string, link: string][] = [

@@ -31,7 +31,7 @@ const drawn = (activities: readonly DayActivity[]) =>
     ].join(' '),
   )
 
-test('a activity counts once, with its outcome and its decisions, however many records it has', () => {
+test('an activity counts once, with its outcome and approvals, however many records it has', () => {
   const records = [
     action('run', null, 'agent'),
     action('refund', 'run'),
@@ -58,7 +58,7 @@ test('a activity counts once, with its outcome and its decisions, however many r
   assert.deepEqual(drawn(activitiesOfDay(records.toReversed())), expected)
 })
 
-test('an action of another day with its outcome on this day is one activity; a decision alone is not an action', () => {
+test('an earlier day’s action with its outcome today is one activity; an approval alone is none', () => {
   const records = [
     decision('d1', 'yesterday', 'deny'),
     outcome('o1', 'yesterday', 'denied'),
@@ -94,7 +94,7 @@ test('the end of an action is unclear if its outcome was erased, or its span has
   ])
 })
 
-test('ten thousand records, each below the one before, are counted at once', () => {
+test('counts ten thousand records, each the child of the one before', () => {
   const records = Array.from({ length: 10_000 }, (_, i) =>
     decision(`d${i}`, i === 0 ? 'a' : `d${i - 1}`, 'allow'),
   )

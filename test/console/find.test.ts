@@ -15,7 +15,7 @@ const record = (id: string, given: object = {}) =>
     ...given,
   }) as LedgerRecord
 
-test('a text is found in every member that a reader sees, with the path to it', () => {
+test('finds a text in every visible member, with the path to the member', () => {
   const payload = {
     customer: { name: 'Jürgen "Jo" Roe', notes: [{ text: 'line one\nline two' }], since: 1998 },
     'path/to': true,
@@ -71,7 +71,7 @@ async function lastOf(findings: AsyncIterable<Findings>): Promise<Findings> {
   return last!
 }
 
-test('a text is searched as a reference and as a label, then in records, and the answer says how far', async () => {
+test('searches a text as reference and label, then in records, and reports how many were read', async () => {
   const { client, asked } = clientOf(SCAN_RECORDS_MAX + 10, SCAN_RECORDS_MAX + 5)
   const { signal } = new AbortController()
   const request = { text: 'jane', filters: {} }
@@ -96,7 +96,7 @@ test('a text is searched as a reference and as a label, then in records, and the
   )
 })
 
-test('without a text a page of records is read, and one more each time', async () => {
+test('without a text, reads one page of records, and one more per call', async () => {
   const { client } = clientOf(60, 0)
   const { signal } = new AbortController()
   const first = await lastOf(find(client, { text: '', filters: {} }, null, signal))

@@ -49,7 +49,7 @@ test('a run at the end of the chain is read with one request, without records of
   assert.ok(last.records.every(({ id }) => last.isRead(id)))
 })
 
-test('a run among many others, and a record that came late, are read by requests for each record of the run', async () => {
+test('a run among many others, and a late record, are read by requests per record', async () => {
   const late = record('late', 'b', 'agent-outcome/1')
   const below = record('below-an-outcome', 'late', 'generic/1')
   const chain = [

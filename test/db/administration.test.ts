@@ -46,7 +46,7 @@ async function newServerKey(owner: pg.Client): Promise<Buffer> {
   return kid
 }
 
-test('a frozen ledger takes nothing from anybody, but the worker may move it to a new key', async (t) => {
+test('a frozen ledger accepts no entries except the worker’s server-key-rotated', async (t) => {
   const { api, worker, owner, ledger, append } = await open(t)
   const other = await createTestLedger(api)
   const idempotency = makeIdempotency('k', 'request')
@@ -73,7 +73,7 @@ test('a frozen ledger takes nothing from anybody, but the worker may move it to 
   await checkAllLedgers(owner)
 })
 
-test('a ledger that was found restored takes only the entry that acknowledges it', async (t) => {
+test('a ledger closed as restored accepts only ledger-restored', async (t) => {
   const { api, worker, owner, ledger, append } = await open(t)
   assert.deepEqual(await append(api, ending(ledger, 'ledger-restored')), ['refused_state'])
   const close = async (size: number, chain: Buffer) => {
@@ -103,7 +103,7 @@ test('a ledger that was found restored takes only the entry that acknowledges it
   await checkAllLedgers(owner)
 })
 
-test('only the worker moves a ledger to another key, by an entry that stands alone in its call', async (t) => {
+test('only the worker may append server-key-rotated, as the only entry of its call', async (t) => {
   const { api, worker, owner, ledger, append } = await open(t)
   const kid = await newServerKey(owner)
   const rotation = () => ending(ledger, 'server-key-rotated', ledger.id, { newKid: kid.toString('hex') })
@@ -120,7 +120,7 @@ test('only the worker moves a ledger to another key, by an entry that stands alo
   await checkAllLedgers(owner)
 })
 
-test('what ends an agent or a key ends it once, and must find it', async (t) => {
+test('key-revoked and agent-disabled are refused for an unknown id and the second time', async (t) => {
   const { api, owner, ledger, append } = await open(t)
   const { rows } = await owner.query<{ id: Uuid }>(
     'select key_id as id from tallystick.api_keys where ledger_id = $1',
@@ -139,7 +139,7 @@ test('what ends an agent or a key ends it once, and must find it', async (t) => 
   await checkAllLedgers(owner)
 })
 
-test('an idempotency key loses its fingerprint with an erasure only, and its retry is refused then', async (t) => {
+test('only an erasure removes an idempotency key’s fingerprint; a retry with the key is then a conflict', async (t) => {
   const { api, worker, owner, ledger, append } = await open(t)
   const idempotency = makeIdempotency('k', 'request')
   const record = makeEntry(ledger, { idempotency })
@@ -163,7 +163,7 @@ test('an idempotency key loses its fingerprint with an erasure only, and its ret
   assert.deepEqual(rows, [{ payload: null, salt: null, metadata: null, referenceList: null }])
 })
 
-test('a step’s document is taken away with the fingerprint of its request, and nothing else of the record', async (t) => {
+test('erasing a step’s document also removes its request’s fingerprint, and nothing else of the record', async (t) => {
   const { api, worker, owner, ledger, append } = await open(t)
   const way = makeWay(ledger, 'SUBMITTED').map((entry, i) => ({
     ...entry,

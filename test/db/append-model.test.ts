@@ -98,7 +98,7 @@ const makeLedgers = (count: number): TestLedger[] =>
     kid: randomBytes(32),
   }))
 
-test('any calls end as if their items had come one after another', async (t) => {
+test('property: append_entries answers any calls like a model that takes items one by one', async (t) => {
   const { owner, openLogins } = await open(t)
   const logins = await openLogins()
   const seen = new Set<string>()

@@ -32,7 +32,7 @@ const migrateNow = (ownerUrl: string) => migrate({ ownerUrl, masterKey, password
  */
 const ALWAYS = ['chain_heads_forward_only', 'entries_extend_chain', 'proven_session']
 
-test('every trigger of the schema is noted, and fires always if the others rest on it', async (t) => {
+test('every trigger of the schema is listed in guards, and the essential ones are enabled always', async (t) => {
   const owner = await connect(t, (await createTestDatabase(t)).ownerUrl)
   const { rows } = await owner.query<{ name: string; enabled: string; always: boolean | null }>(`
     select t.tgname as name, t.tgenabled as enabled, g.always
@@ -44,7 +44,7 @@ test('every trigger of the schema is noted, and fires always if the others rest 
     assert.deepEqual([enabled, always], ALWAYS.includes(name) ? ['A', true] : ['O', false], name)
 })
 
-test('a session that turns triggers off is refused when it is made, and what was written before goes on', async (t) => {
+test('a session with session_replication_role = replica is refused when opened', async (t) => {
   const database = await createTestDatabase(t)
   const ledger = await createTestLedger(await connect(t, database.apiUrl))
   const set = (change: string) =>
@@ -65,7 +65,7 @@ test('a session that turns triggers off is refused when it is made, and what was
   assert.deepEqual(await sizes(database, ledger), { head: 4, entries: 4 })
 })
 
-test('where the setting comes later, no login but the owner’s writes anything', async (t) => {
+test('if the role is set later, neither API nor worker login can write', async (t) => {
   const { ownerUrl, superuserUrl } = await startTestPostgres(t)
   await migrateNow(ownerUrl)
   const database = new URL(ownerUrl).pathname.slice(1)
@@ -105,7 +105,7 @@ test('where the setting comes later, no login but the owner’s writes anything'
 const OFF = (error: Error & { code?: string }) =>
   error.code === '55000' && classifyFailure(error).kind === 'unavailable'
 
-test('an entry that does not move its head is not appended, whichever way it takes', async (t) => {
+test('an entry that does not move its chain head fails with 55000, on every path of append_entries', async (t) => {
   const database = await createTestDatabase(t)
   const api = await connect(t, database.apiUrl)
   const ledger = await createTestLedger(api)
@@ -123,7 +123,7 @@ test('an entry that does not move its head is not appended, whichever way it tak
   assert.deepEqual(await sizes(database, ledger), { head: 3, entries: 3 })
 })
 
-test('what guards the tables is missed by each new connection, and migrate turns on what is off', async (t) => {
+test('a new connection detects disabled or missing guards, and migrate enables them', async (t) => {
   const database = await createTestDatabase(t)
   const superuser = await connect(t, database.superuserUrl)
   const refuses = async (sql: string, refusal: RegExp) => {
@@ -168,7 +168,7 @@ test('what guards the tables is missed by each new connection, and migrate turns
 const MISSING =
   /^(?!.*turns triggers on again)(?=.*the trigger entries_append_only of entries is missing).*run the `create trigger` of each missing trigger \(migrations\/schema.sql\) as the owner/
 
-test('a guard that a new connection misses closes those that are open', async (t) => {
+test('after a new connection finds a disabled guard, open connections are closed', async (t) => {
   const database = await createTestDatabase(t)
   const pool = openReadPool(testDatabase(database.apiUrl), { warn: () => {} })
   t.after(() => pool.end())

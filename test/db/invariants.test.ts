@@ -1061,7 +1061,7 @@ for (const [login, table] of [
   }
 }
 
-test('an entry that continues the chain moves the head with it, under every login', async (t) => {
+test('an entry that continues the chain moves the chain head', async (t) => {
   await open(t)
   const client = clients.owner
   await client.query('begin')
@@ -1074,7 +1074,7 @@ test('an entry that continues the chain moves the head with it, under every logi
   await client.query('rollback')
 })
 
-test('objects of the caller in its temporary schema do not come between append_entries and its tables', async (t) => {
+test('temporary objects of the caller do not shadow the tables of append_entries', async (t) => {
   await open(t)
   for (const url of [database.apiUrl, database.workerUrl]) {
     const client = await connect(t, url)
@@ -1095,7 +1095,7 @@ test('objects of the caller in its temporary schema do not come between append_e
   await checkLedger(clients.owner, ledger.id)
 })
 
-test('operators and functions of a schema that the caller owns do not come between either', async (t) => {
+test('operators and functions in a schema of the caller do not shadow those of append_entries', async (t) => {
   await open(t)
   const superuser = await connect(t, database.superuserUrl)
   for (const [login, url] of [
@@ -1137,7 +1137,7 @@ test('operators and functions of a schema that the caller owns do not come betwe
   await checkLedger(clients.owner, ledger.id)
 })
 
-test('rows of a ledger that is moved stay as they are in each table that a login may change, but for those that others guard', async (t) => {
+test('every writable table refuses changes of a ledger that is being moved, except the listed ones', async (t) => {
   await open(t)
   const { rows } = await clients.owner.query<{ name: string }>(
     `select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'ledger_id'
@@ -1172,7 +1172,7 @@ test('rows of a ledger that is moved stay as they are in each table that a login
 /** Bits of pg_trigger.tgtype: row (1), before (2), insert (4), delete (8), update (16). */
 const BEFORE_EACH_CHANGED_ROW = 31
 
-test('the logins may do what this list says with each table and function of the schema, and public nothing', async (t) => {
+test('the logins have exactly the listed privileges on the schema, and PUBLIC has none', async (t) => {
   await open(t)
   const { rows } = await clients.owner.query<{ object: string; login: string; privileges: string }>(`
     with object (name, owner, acl) as (

@@ -127,7 +127,7 @@ const GATED_STATES = RECORD_STATES.filter((state) => state !== 'RECORDED')
 const PARTIES: readonly Party[] = ['principal', 'performer', 'stranger', 'system', 'system as principal']
 
 for (const gate of ['principal', 'auto'] as const) {
-  test(`gate ${gate}: of every state, kind, end, party and login exactly what the table says is appended`, async (t) => {
+  test(`gate ${gate}: every state, kind, end, party and login has the result of the table`, async (t) => {
     const { logins, ledger, append, check } = await open(t)
     const deadlineMs = Date.now() + 2_500
     const standing = new Map<string, TestEntry>()
@@ -201,7 +201,7 @@ async function makeAutoWay(
   return way
 }
 
-test('who acts for another agent takes that agent’s steps, and none of its own', async (t) => {
+test('an actor for another agent may take that agent’s steps, and not its own', async (t) => {
   const { ledger, append, check } = await open(t)
   const [created] = makeWay(ledger, 'CREATED')
   await append(created!)
@@ -213,7 +213,7 @@ test('who acts for another agent takes that agent’s steps, and none of its own
   await check()
 })
 
-test('no verdict is taken from the performer, in any agent’s name', async (t) => {
+test('refuses a verdict by the performer on behalf of the principal with refused_party', async (t) => {
   const { ledger, append, check } = await open(t)
   for (const [from, kind, toState] of [
     ['VERIFIED', 'verdict-rendered', 'ACCEPTED'],
@@ -246,7 +246,7 @@ test('without a performer, the agent that activates becomes it, but not the prin
   await check()
 })
 
-test('on each side of the deadline exactly the steps that belong there are taken', async (t) => {
+test('before and after the deadline exactly the allowed steps are appended, others get refused_deadline', async (t) => {
   const { ledger, append, check } = await open(t)
   for (const [offMs, outcomes] of [
     [MINUTE_MS, ['appended', 'refused_deadline']],
@@ -277,7 +277,7 @@ test('on each side of the deadline exactly the steps that belong there are taken
   await check()
 })
 
-test('takes as many revisions as were agreed', async (t) => {
+test('allows the agreed number of revisions, and no more', async (t) => {
   const { ledger, append, check } = await open(t)
   for (const maxRevisions of [0, 2]) {
     const way = makeWay(ledger, 'VERIFIED', { maxRevisions })
@@ -313,7 +313,7 @@ test('of fifty verdicts at once one is rendered', async (t) => {
   assert.equal(await check(), size + 1)
 })
 
-test('steps but the last write to no index of the standing, where its page has room', async (t) => {
+test('steps before the last are heap-only updates of the standing, if the page has room', async (t) => {
   const { logins, owner, ledger, append } = await open(t)
   const deadlineMs = Date.now() + MINUTE_MS
   const ways = Array.from({ length: 30 }, () => makeWay(ledger, 'ACCEPTED', { deadlineMs }))
@@ -336,7 +336,7 @@ test('steps but the last write to no index of the standing, where its page has r
   assert.ok(heapOnly > 0 && heapOnly <= 3 * ways.length, `${heapOnly}`)
 })
 
-test('a step keeps its document byte for byte, and a completion that is verified does not wait any more', async (t) => {
+test('a step stores its document byte for byte, and a verified completion no longer waits', async (t) => {
   const { logins, owner, ledger, append, check } = await open(t)
   const way = makeWay(ledger, 'SUBMITTED')
   await append(...way)

@@ -35,7 +35,7 @@ async function open(t: TestContext) {
   return { api, worker, owner, ledger, makePair, append, check: () => checkLedger(owner, ledger.id) }
 }
 
-test('both are appended, one behind the other, among other items of the call', async (t) => {
+test('verification and verdict are appended adjacently, among other items of the call', async (t) => {
   const { worker, owner, ledger, makePair, check } = await open(t)
   const pairs = [await makePair(), await makePair()]
   const size = await check()
@@ -59,14 +59,14 @@ test('both are appended, one behind the other, among other items of the call', a
   )
 })
 
-test('rejects what was found discrepant', async (t) => {
+test('a pair of DISCREPANT and REJECTED is appended', async (t) => {
   const { makePair, append, check } = await open(t)
   const pair = await makePair({ verified: { toState: 'DISCREPANT' }, verdict: { toState: 'REJECTED' } })
   assert.deepEqual(await append(...pair), ['appended', 'appended'])
   await check()
 })
 
-test('neither is appended where the other one would be refused', async (t) => {
+test('neither of a pair is appended if the other is refused', async (t) => {
   const { ledger, makePair, append, check } = await open(t)
   const wrong: [string[], Awaited<ReturnType<typeof makePair>>][] = [
     [['again', 'refused_party'], await makePair({ verdict: { toState: 'REJECTED' } })],
@@ -85,7 +85,7 @@ test('neither is appended where the other one would be refused', async (t) => {
   assert.equal(await check(), size + 1)
 })
 
-test('a pair that was not taken whole may be taken one by one', async (t) => {
+test('the entries of a refused pair may be appended one by one', async (t) => {
   const { makePair, append, check } = await open(t)
   const [verified, verdict] = await makePair({ verdict: { toState: 'REJECTED' } })
   assert.deepEqual(await append(verified, verdict), ['again', 'refused_party'])
@@ -94,7 +94,7 @@ test('a pair that was not taken whole may be taken one by one', async (t) => {
   await check()
 })
 
-test('two that do not stand side by side, or do not follow from each other, are no pair', async (t) => {
+test('two entries that are not adjacent or not linked are decided separately', async (t) => {
   const { ledger, makePair, append, check } = await open(t)
   const other = await makePair()
   const cases: [string[], readonly TestEntry[]][] = []
@@ -124,7 +124,7 @@ test('two that do not stand side by side, or do not follow from each other, are 
   await check()
 })
 
-test('a third item of the record, before or behind the pair, is for the next batch, or the pair is', async (t) => {
+test('of a pair and a third item for one record in a call, the later gets again', async (t) => {
   const { ledger, makePair, append, check } = await open(t)
   const pair = await makePair()
   const another = makeStep(
@@ -138,7 +138,7 @@ test('a third item of the record, before or behind the pair, is for the next bat
   await check()
 })
 
-test('the API’s login can’t append it, nor a part of it', async (t) => {
+test('the API’s login may append neither the pair nor its verdict: refused_kind', async (t) => {
   const { api, makePair, check } = await open(t)
   const pair = await makePair()
   const size = await check()
@@ -147,7 +147,7 @@ test('the API’s login can’t append it, nor a part of it', async (t) => {
   assert.equal(await check(), size)
 })
 
-test('a pair is refused with the ledger that it belongs to', async (t) => {
+test('a frozen ledger refuses both entries of a pair with refused_frozen', async (t) => {
   const { owner, ledger, makePair, append, check } = await open(t)
   const pair = await makePair()
   const freeze = (on: boolean) => owner.query('select tallystick.set_ledger_frozen($1, $2)', [ledger.id, on])
@@ -158,7 +158,7 @@ test('a pair is refused with the ledger that it belongs to', async (t) => {
   await check()
 })
 
-test('a known key of the call spoils no pair beside it', async (t) => {
+test('a replayed key in the call does not affect a pair next to it', async (t) => {
   const { ledger, makePair, append, check } = await open(t)
   const keyed = () => makeEntry(ledger, { idempotency: makeIdempotency('k', 'request') })
   await append(keyed())

@@ -44,7 +44,7 @@ test('through a PgBouncer that pools by the session, everything works, and it ne
 })
 
 for (const mode of ['transaction', 'statement'] as const)
-  test(`through one that pools by the ${mode} nothing starts, and it is said what to do`, {
+  test(`behind pool mode ${mode} server, worker and migrate refuse to start, with advice`, {
     skip,
   }, async (t) => {
     const { config, ownerUrl } = await configureThrough(t, mode)
@@ -56,7 +56,7 @@ for (const mode of ['transaction', 'statement'] as const)
     assert.equal((await preflight(config)).pooler, 'transaction')
   })
 
-test('busy, and taking its connections in turn, it is found out as well', { skip }, async (t) => {
+test('a busy transaction pooler with round robin is detected too', { skip }, async (t) => {
   const { config, apiUrl } = await configureThrough(t, 'transaction', [
     'default_pool_size = 12',
     'server_round_robin = 1',
@@ -76,7 +76,7 @@ test('busy, and taking its connections in turn, it is found out as well', { skip
     await assert.rejects(startServer(config), /shares connections between sessions/)
 })
 
-test('one that gives no second connection is not taken for one that pools by the session', {
+test('a pooler without a second connection is not mistaken for pool mode session', {
   skip,
 }, async (t) => {
   // The pooler has only one connection to the database. It lets the second client wait until this process gives up.

@@ -5,7 +5,7 @@ import { migrate } from '../../src/db/schema/migrate.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { startTestPostgres } from '../helpers/database.ts'
 
-test('on RDS migrate lets the two logins in with tokens, or says what its master user must', async (t) => {
+test('migrate grants rds_iam to both logins, or names the grant for the master user', async (t) => {
   const { ownerUrl, superuserUrl } = await startTestPostgres(t)
   const run = (sql: string) => withClient(superuserUrl, (client) => client.query(sql))
   const masterKey = makeMasterKey(new Uint8Array(32).fill(2))

@@ -32,14 +32,14 @@ import { createTestLedger, randomId } from '../helpers/test-ledger.ts'
  * query has values.
  */
 
-test('what reads records, entries and erasures goes by keys, whenever it was planned', async (t) => {
+test('reads of records, entries and erasures use indexes, whenever planned', async (t) => {
   const database = await createTestDatabase(t)
   const pool = openReadPool(testDatabase(database.superuserUrl), { warn: () => {} })
   t.after(() => pool.end())
   await checkPlans(pool, await askedQueries(pool))
 })
 
-test('what searches goes by keys, whenever it was planned', async (t) => {
+test('searches use indexes, whenever planned', async (t) => {
   const database = await createTestDatabase(t)
   const pool = openSearchPool(testDatabase(database.superuserUrl), { warn: () => {} })
   t.after(() => pool.end())

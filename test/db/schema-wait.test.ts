@@ -13,7 +13,7 @@ import { temporaryDir } from '../helpers/postgres.ts'
 const PASSWORDS = { api: 'waited', worker: 'waited' }
 const MASTER_KEY = new Uint8Array(32).fill(4)
 
-test('server and worker that may wait start as soon as the database is migrated; others say at once what to do', async (t) => {
+test('with a wait time, server and worker start once the database is migrated; without, they fail at once', async (t) => {
   const { ownerUrl } = await startTestPostgres(t)
   const config = (seconds: number) => {
     const url = (username: string, password: string) =>

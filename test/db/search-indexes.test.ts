@@ -5,7 +5,7 @@ import { OTHER_MEMBERS } from '../../src/proof/statement/record-members.ts'
 
 const SCHEMA = readFileSync(new URL('../../migrations/schema.sql', import.meta.url), 'utf8')
 
-test('each member without a column that records are searched by has an index', () => {
+test('each searched member without a column has an index', () => {
   const searched = OTHER_MEMBERS.filter(([, { filter }]) => filter).map(([name]) => name)
   assert.deepEqual(withoutIndex(SCHEMA, searched), [], 'add it to migrations/0004-records.sql')
 })

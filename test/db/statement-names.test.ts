@@ -16,7 +16,7 @@ test('no two prepared statements have one name: of two on one connection the sec
   assert.deepEqual(twice, [])
 })
 
-test('a prepared statement has one text: what it depends on is a parameter', () => {
+test('a prepared statement’s text is a literal or a constant', () => {
   const faults = globSync('src/**/*.ts', { cwd: ROOT }).filter((file) =>
     /name: '[a-z0-9_]+',\s+text:\s+(?![`'A-Z])/.test(readFileSync(join(ROOT, file), 'utf8')),
   )

@@ -61,7 +61,7 @@ function makeRegistration(
   })
 }
 
-test('both are appended, one behind the other, among other items of the call', async (t) => {
+test('statement and registration are appended adjacently, among other items of the call', async (t) => {
   const { ledger, owner, policy, check, api } = await open(t)
   const size = await check()
   const registrations = [makeRegistration(ledger, policy), makeRegistration(ledger, policy)]
@@ -89,7 +89,7 @@ test('both are appended, one behind the other, among other items of the call', a
   )
 })
 
-test('half a pair is refused, and so are two that do not belong together', async (t) => {
+test('half a pair, or two entries that do not belong together, get refused_kind', async (t) => {
   const { ledger, policy, append, check } = await open(t)
   const size = await check()
   const { statement, ...alone } = makeRegistration(ledger, policy)
@@ -118,7 +118,7 @@ test('half a pair is refused, and so are two that do not belong together', async
   assert.equal(await check(), size + 3)
 })
 
-test('both are refused where one is', async (t) => {
+test('a registration with another kid is stale, with a wrong clock refused_clock, and neither entry is appended', async (t) => {
   const { ledger, policy, append, check } = await open(t)
   const size = await check()
   assert.deepEqual(await append(makeRegistration(ledger, policy, { kid: randomBytes(32) })), ['stale'])
@@ -128,7 +128,7 @@ test('both are refused where one is', async (t) => {
   assert.equal(await check(), size)
 })
 
-test('a policy that is not the newest takes nothing, and a statement is there once', async (t) => {
+test('a registration under an older policy, or of a registered statement, is refused', async (t) => {
   const { ledger, policy, append, check } = await open(t)
   const first = makeRegistration(ledger, policy)
   assert.deepEqual(await append(first), ['appended'])
@@ -143,7 +143,7 @@ test('a policy that is not the newest takes nothing, and a statement is there on
   assert.equal(await check(), size + 3)
 })
 
-test('a registration without what it says is refused', async (t) => {
+test('a registration without an issuer is refused', async (t) => {
   const { ledger, policy, append } = await open(t)
   await assert.rejects(append(makeRegistration(ledger, policy, {}, { issuer: null })), /null value/)
 })

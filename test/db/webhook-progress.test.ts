@@ -22,7 +22,7 @@ const NOTHING: Omit<Progress, 'mayBeLost'> = {
   rows: [],
 }
 
-test('only notes that may be lost are written without waiting for the disk, and only by the turn’s holder', async (t) => {
+test('only progress that may be lost is written without synchronous_commit, and only by the lease’s holder', async (t) => {
   const app = await buildTestApp(t)
   const { id } = await makeWebhook(app)
   const jobId = randomUUID()

@@ -10,7 +10,7 @@ function follower(everyMs: number, step: Follower['step']): Follower {
   return { name: 'test', everyMs, step }
 }
 
-test('begins a round at once while there is more to do, and pauses when there is not', async () => {
+test('starts the next round at once while there is more work, then pauses', async () => {
   const stop = new AbortController()
   let rounds = 0
   const running = runFollower(
@@ -24,7 +24,7 @@ test('begins a round at once while there is more to do, and pauses when there is
   await running
 })
 
-test('a round that has begun is finished before it stops', async () => {
+test('finishes a started round before stopping', async () => {
   const stop = new AbortController()
   let finished = false
   const running = runFollower(
@@ -41,7 +41,7 @@ test('a round that has begun is finished before it stops', async () => {
   assert.equal(finished, true)
 })
 
-test('goes on after a failed round, says so, and pauses longer the more fail', async () => {
+test('continues after a failed round, logs the failure, and pauses longer after each failure', async () => {
   const stop = new AbortController()
   const logged: object[] = []
   const at: number[] = []
@@ -60,7 +60,7 @@ test('goes on after a failed round, says so, and pauses longer the more fail', a
   assert.ok(pauses[3]! > 8 * 2 ** 4 * 0.5 - 2, `the fourth pause was ${pauses[3]} ms`)
 })
 
-test('pauses no longer than it may, however many rounds failed', async () => {
+test('pauses at most failurePauseMsMax, however many rounds failed', async () => {
   const stop = new AbortController()
   let rounds = 0
   const step = async () => {
@@ -73,7 +73,7 @@ test('pauses no longer than it may, however many rounds failed', async () => {
   assert.ok(tookMs < 2_000, `12 rounds with pauses of 8 ms took ${tookMs} ms`)
 })
 
-test('takes no larger share of the time than it may, however much there is to do', async () => {
+test('uses at most timeShareMax of the time, however much work there is', async () => {
   const stop = new AbortController()
   let busyMs = 0
   const startedAt = performance.now()
@@ -133,7 +133,7 @@ async function simulate(
   return { noted, rested }
 }
 
-test('over any time rounds take no more CPU than their share and one round, with that of their threads and of Postgres', async () => {
+test('CPU use of rounds, threads and Postgres stays within the share plus one round', async () => {
   for (const share of [0.1, 0.25, 0.75, 1]) {
     const random = (max: number) => Math.random() * max
     const rounds = Array.from({ length: 60 }, () => ({
@@ -154,7 +154,7 @@ test('over any time rounds take no more CPU than their share and one round, with
   }
 })
 
-test('a follower that waits for a slow database, or for a core of a busy machine, does not rest as well', async () => {
+test('a follower that waits for a slow database does not rest in addition', async () => {
   const slow = await simulate(0.25, Array(20).fill({ waitMs: 900, cpuMs: 50, threadsMs: 150 }))
   assert.equal(slow.rested, 0)
   const quick = await simulate(0.25, Array(20).fill({ waitMs: 0, cpuMs: 50, threadsMs: 150 }))

@@ -7,7 +7,7 @@ function refusals(itemsMax = 10) {
   return { clock, refused: new RefusedItems(() => clock.nowMs, { pauseMs: 1_000, itemsMax }) }
 }
 
-test('what is refused is said once, and looked at again after the pause', () => {
+test('a repeated refusal is reported once, and the item is paused again', () => {
   const { clock, refused } = refusals()
   assert.equal(refused.isPaused('a'), false)
   assert.equal(refused.refuse('a'), true)
@@ -19,7 +19,7 @@ test('what is refused is said once, and looked at again after the pause', () => 
   assert.equal(refused.count, 1)
 })
 
-test('what went well after all is forgotten, and said again when it is refused again', () => {
+test('forget() unpauses an item, and its next refusal is reported again', () => {
   const { refused } = refusals()
   refused.refuse('a')
   refused.forget('a')
@@ -28,7 +28,7 @@ test('what went well after all is forgotten, and said again when it is refused a
   assert.equal(refused.refuse('a'), true)
 })
 
-test('of more than are remembered, the one that was refused longest ago is looked at anew', () => {
+test('above the limit the item with the oldest refusal is forgotten', () => {
   const { refused } = refusals(2)
   for (const item of ['a', 'b', 'a', 'c']) refused.refuse(item)
   assert.equal(refused.count, 2)
@@ -38,7 +38,7 @@ test('of more than are remembered, the one that was refused longest ago is looke
   )
 })
 
-test('what is refused again makes nobody else be looked at', () => {
+test('refusing an item again forgets no other item', () => {
   const { refused } = refusals(2)
   for (const item of ['a', 'b', 'b']) refused.refuse(item)
   assert.equal(refused.isPaused('a'), true)

@@ -33,7 +33,7 @@ for (const [changed, concerned] of [
   ['test/types.test.ts', ['types']],
   ['src/of-nobody.ts', []],
 ] as const) {
-  test(`a change of ${changed} concerns ${concerned.join(', ') || 'none'}, and the guards`, (t) => {
+  test(`a change of ${changed} selects the tests ${concerned.join(', ') || 'none'} and the guards`, (t) => {
     const root = makeProject(t)
     rmSync(join(root, changed), { force: true })
     writeFileSync(join(root, changed), FILES[changed] ?? '')
@@ -44,20 +44,20 @@ for (const [changed, concerned] of [
   })
 }
 
-test('the tests that a file concerns are ordered by how many imports lead to it, without the guards', (t) => {
+test('nearestTests() orders tests by their distance in imports, without the guards', (t) => {
   assert.deepEqual(nearestTests(makeProject(t), TESTS.toReversed(), 'src/low.ts'), [
     'test/low.test.ts',
     'test/high.test.ts',
   ])
 })
 
-test('a file that is gone concerns whoever still names it', (t) => {
+test('a deleted file selects the tests of files that still name it', (t) => {
   const root = makeProject(t)
   rmSync(join(root, 'src/thread.ts'))
   assert.ok(concernedTests(root, TESTS, ['src/thread.ts']).includes('test/starts.test.ts'))
 })
 
-test('files have changed since the branch began: committed, staged, in the tree, new, moved or gone', (t) => {
+test('changedFiles() lists files committed since the branch began, staged, unstaged, new, moved and deleted', (t) => {
   const root = makeProject(t)
   const git = gitIn(root)
   const commit = () => {

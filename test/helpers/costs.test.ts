@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { fileOverruns, overruns, readCosts, readFileCosts, unknownFiles } from './costs.ts'
 import { temporaryFiles } from './temporary-files.ts'
 
-test('a group is charged for the processes that it started, however deep', (t) => {
+test('a group’s cost includes the processes that it started, at any depth', (t) => {
   const file = join(temporaryFiles(t).directory, 'cpu')
   const lines = [
     [3, 2, 'server.ts', 500, 10],
@@ -26,7 +26,7 @@ test('a group is charged for the processes that it started, however deep', (t) =
   assert.deepEqual(readFileCosts(file), [{ name: 'a/one.test.ts', cpuMs: 300 }])
 })
 
-test('a group that costs much more than its files may is told, and a file without a line is a fault', () => {
+test('reports a group that costs much more than its files may, and a file without a line', () => {
   const costs = [
     { name: 'a', cpuMs: 21_000, wallMs: 1 },
     { name: 'b', cpuMs: 19_000, wallMs: 1 },
@@ -42,7 +42,7 @@ test('a group that costs much more than its files may is told, and a file withou
   ])
 })
 
-test('a file that costs its group much more than its line says is told, whatever its neighbours save', () => {
+test('reports a file that costs much more than its line, whatever the other files save', () => {
   const costs = [
     { name: 'grown', cpuMs: 2_500 },
     { name: 'heavy', cpuMs: 9_900 },

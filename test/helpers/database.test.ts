@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import pg from 'pg'
 import { createTestDatabase } from './database.ts'
 
-test('every test gets a migrated database of its own, with the three logins', async (t) => {
+test('each test gets its own migrated database with three logins', async (t) => {
   const [a, b] = await Promise.all([createTestDatabase(t), createTestDatabase(t)])
   assert.notEqual(a.name, b.name)
   for (const url of [a.ownerUrl, a.apiUrl, a.workerUrl, b.apiUrl]) {
@@ -17,13 +17,13 @@ test('every test gets a migrated database of its own, with the three logins', as
   }
 })
 
-test('a database goes when its test is done and nobody is connected to it', async (t) => {
+test('a database is dropped after its test, even with an open connection', async (t) => {
   const names = { quiet: '', busy: '' }
   let connection: pg.Client | undefined
-  await t.test('one that closes what it opened', async (t) => {
+  await t.test('a test that closes its connections', async (t) => {
     names.quiet = (await createTestDatabase(t)).name
   })
-  await t.test('one that does not', async (t) => {
+  await t.test('a test that leaves a connection open', async (t) => {
     const { name, apiUrl } = await createTestDatabase(t)
     names.busy = name
     connection = new pg.Client({ connectionString: apiUrl })

@@ -9,7 +9,7 @@ import { temporaryFiles } from './temporary-files.ts'
 
 const TEST_DIR = resolve(import.meta.dirname, '..')
 
-test('each test file is in one group, and no group is of two rooms', () => {
+test('each test file is in one group, and each group is of one top-level folder', () => {
   const files = globSync(join(TEST_DIR, '**/*.test.ts')).sort()
   const groups = groupFiles(TEST_DIR, files)
   assert.deepEqual(groups.flatMap((group) => group.files).sort(), files)
@@ -18,11 +18,11 @@ test('each test file is in one group, and no group is of two rooms', () => {
   for (const { files } of groups) assert.equal(new Set(files.map(roomOf)).size, 1)
 })
 
-test('every file that has a process of its own exists', () => {
+test('every file of ALONE exists', () => {
   for (const path of ALONE) assert.ok(existsSync(join(TEST_DIR, path)), path)
 })
 
-test('the costliest group begins first', () => {
+test('the costliest group starts first', () => {
   const files = ['/t/http/a.test.ts', '/t/run/b.test.ts', '/t/run/postgres/start.test.ts']
   const groups = groupFiles(
     '/t',
@@ -35,7 +35,7 @@ test('the costliest group begins first', () => {
   )
 })
 
-test('a room that costs too much for one process is cut into parts that cost about the same', () => {
+test('a folder too costly for one process is split into groups of about the same cost', () => {
   const costs: Record<string, number> = { 'http/a': 50, 'http/b': 25, 'http/tails/c': 24, 'http/d': 1 }
   const files = Object.keys(costs).map((path) => `/t/${path}.test.ts`)
   const groups = groupFiles('/t', files, (path) => costs[path.replace('.test.ts', '')]!)
@@ -51,7 +51,7 @@ test('a room that costs too much for one process is cut into parts that cost abo
   )
 })
 
-test('a file that cannot be loaded is a test that fails, and the others of its group run', async (t) => {
+test('a file that cannot be loaded is a failed test; the other files of its group run', async (t) => {
   const { directory } = temporaryFiles(t)
   const write = (name: string, text: string) => {
     writeFileSync(join(directory, name), text)

@@ -7,7 +7,7 @@ import { namedTests } from './named-tests.ts'
 
 const TEST_DIR = resolve(import.meta.dirname, '..')
 
-test('tests are named by file or folder, and one that is not there is an error that says where its like are', () => {
+test('tests are named by file or folder; the error for a missing path names similar paths', () => {
   const here = join(TEST_DIR, 'helpers/named-tests.test.ts')
   assert.deepEqual(namedTests([here], TEST_DIR), [here])
   assert.ok(namedTests([join(TEST_DIR, 'helpers')], TEST_DIR).includes(here))
@@ -19,7 +19,7 @@ there are no tests at ${gone[2]}`,
   })
 })
 
-test('npm test says so before it starts Postgres', async () => {
+test('npm test refuses a missing path before it starts Postgres', async () => {
   const run = promisify(execFile)(process.execPath, [join(TEST_DIR, 'run.ts'), 'test/nowhere.test.ts'])
   const { code, stdout, stderr } = (await run.catch((error) => error)) as {
     code: number

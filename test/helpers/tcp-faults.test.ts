@@ -59,15 +59,15 @@ function post(agent: Agent, url: string, body: string): Promise<string> {
  */
 const WAIT_MS_MAX = 30_000
 
-describe('a request that', () => {
-  test('passes is answered, one after the other on one connection', async (t) => {
+describe('faults of a request', () => {
+  test('passed: each request on one connection is answered', async (t) => {
     const { proxy, heard, send } = await stage(t, [])
     for (const body of ['a', '', 'ü'.repeat(100_000)]) assert.equal(await send(body), body + ANSWER)
     assert.equal(heard.length, 3)
     assert.equal(proxy.met.pass, 3)
   })
 
-  test('is dropped is never heard, and its sender is cut off', async (t) => {
+  test('dropped: the server never receives the request, and the connection is reset after the delay', async (t) => {
     const { heard, send } = await stage(t, [{ kind: 'drop', ms: 50 }])
     const beganAt = performance.now()
     assert.equal(await send('a'), 'ECONNRESET')
@@ -76,14 +76,14 @@ describe('a request that', () => {
     assert.deepEqual(heard, ['b'])
   })
 
-  test('is reset is never heard', async (t) => {
+  test('reset: the server never receives the request', async (t) => {
     const { heard, send } = await stage(t, [{ kind: 'reset' }])
     assert.equal(await send('a'), 'ECONNRESET')
     assert.equal(await send('b'), `b${ANSWER}`)
     assert.deepEqual(heard, ['b'])
   })
 
-  test('is delayed is heard later', async (t) => {
+  test('delayed: the server receives the request later', async (t) => {
     const { proxy, heard, send } = await stage(t, [{ kind: 'delay', ms: 100 }])
     const answer = send('a')
     await sleep(50)
@@ -93,7 +93,7 @@ describe('a request that', () => {
     assert.equal(proxy.underWay, 0)
   })
 
-  test('is cut on its way is not heard', async (t) => {
+  test('cut towards the server: the server never receives the request', async (t) => {
     const { heard, send } = await stage(t, [
       { kind: 'cut', direction: 'toServer', bytes: 0 },
       { kind: 'cut', direction: 'toServer', bytes: 200 },
@@ -104,7 +104,7 @@ describe('a request that', () => {
     assert.deepEqual(heard, ['c'])
   })
 
-  test('is heard, and whose answer is cut', async (t) => {
+  test('cut towards the client: the server receives the request, and the answer is lost', async (t) => {
     const { heard, send } = await stage(t, [
       { kind: 'cut', direction: 'toClient', bytes: 0 },
       { kind: 'cut', direction: 'toClient', bytes: 500 },
@@ -117,7 +117,7 @@ describe('a request that', () => {
   })
 
   for (const order of ['before', 'after'] as const)
-    test(`is duplicated is heard twice, and answered once: ${order}`, async (t) => {
+    test(`duplicated (${order}): the server receives the request twice, the client gets one answer`, async (t) => {
       const { heard, send } = await stage(t, [{ kind: 'duplicate', order }])
       assert.equal(await send('a'), `a${ANSWER}`)
       await until(() => heard.length === 2, WAIT_MS_MAX)
@@ -125,7 +125,7 @@ describe('a request that', () => {
       assert.deepEqual(heard, ['a', 'a', 'b'])
     })
 
-  test('is held back arrives behind the next one', async (t) => {
+  test('reordered: the request arrives after the next one', async (t) => {
     const { heard, send } = await stage(t, [{ kind: 'reorder', ms: 60_000 }])
     assert.equal(await send('a'), 'ECONNRESET')
     assert.equal(await send('b'), `b${ANSWER}`)
@@ -133,7 +133,7 @@ describe('a request that', () => {
     assert.deepEqual(heard, ['b', 'a'])
   })
 
-  test('is held back, and behind which none comes, arrives after its time, or when all is healed', async (t) => {
+  test('reordered without a next request: the request arrives after its delay or after heal()', async (t) => {
     const { proxy, heard, send } = await stage(t, [
       { kind: 'reorder', ms: 20 },
       { kind: 'reorder', ms: 60_000 },
@@ -147,7 +147,7 @@ describe('a request that', () => {
   })
 })
 
-test('healed, everything passes', async (t) => {
+test('after heal() every request passes', async (t) => {
   const { proxy, send } = await stage(t, Array(100).fill({ kind: 'reset' }))
   assert.equal(await send('a'), 'ECONNRESET')
   assert.equal(proxy.underWay, 0)
@@ -156,7 +156,7 @@ test('healed, everything passes', async (t) => {
   assert.deepEqual([proxy.met.reset, proxy.met.pass], [1, 1])
 })
 
-test('a server that is not there is a connection that ends', async (t) => {
+test('a server that does not listen ends the connection with ECONNRESET', async (t) => {
   const proxy = await startFaultProxy(t, 'http://127.0.0.1:9', () => ({ kind: 'pass' }))
   const agent = new Agent()
   t.after(async () => agent.destroy())
@@ -167,14 +167,14 @@ describe('a seeded plan', () => {
   const drawn = (seed: number, share: number, count = 2_000) =>
     Array.from({ length: count }, (_, i) => seededPlan(seed, { share, msMax: 100 })(i))
 
-  test('is the same for the same seed, whatever is asked first', () => {
+  test('draws the same faults for the same seed, in any order of calls', () => {
     const plan = seededPlan(5, { share: 0.5, msMax: 100 })
     const backwards = Array.from({ length: 100 }, (_, i) => plan(99 - i)).reverse()
     assert.deepEqual(backwards, drawn(5, 0.5, 100))
     assert.notDeepEqual(drawn(6, 0.5, 100), drawn(5, 0.5, 100))
   })
 
-  test('has each kind about as often, and as many as it should', () => {
+  test('draws each kind about equally often, and faults for about the given share of requests', () => {
     const counts = new Map<FaultKind, number>()
     for (const { kind } of drawn(1, 0.6)) counts.set(kind, (counts.get(kind) ?? 0) + 1)
     assert.ok(Math.abs(counts.get('pass')! - 800) < 100, `${counts.get('pass')}`)
@@ -183,7 +183,7 @@ describe('a seeded plan', () => {
     assert.deepEqual([...new Set(drawn(1, 0).map(({ kind }) => kind))], ['pass'])
   })
 
-  test('cuts in both directions, in heads and behind them', () => {
+  test('cuts in both directions, within heads and within bodies', () => {
     const cuts = drawn(2, 1).filter((fault) => fault.kind === 'cut')
     for (const direction of ['toServer', 'toClient'] as const) {
       const bytes = cuts.filter((cut) => cut.direction === direction).map((cut) => cut.bytes)

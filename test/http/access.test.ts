@@ -55,7 +55,7 @@ test('every route', async (t) => {
   const keys = await presentedKeys(app, elsewhere.key.key)
   const scoped = makeScopedKeys(app)
 
-  await t.test('says who may call it', () => {
+  await t.test('declares who may call it; only known routes are public or for peers', () => {
     assert.ok(routes.length >= 11)
     for (const route of app.routes) assert.ok(route.config?.access, named(route))
     const open = routes.filter((route) => route.config!.access === 'public').map(named)
@@ -67,7 +67,7 @@ test('every route', async (t) => {
     for (const { schema } of ofPeers) assert.ok(schema!.hide)
   })
 
-  await t.test('that does not say it is refused when it is registered', () => {
+  await t.test('without declared access is refused at registration', () => {
     const other = Fastify()
     useAuthentication(other, { ...app.deps, prove: makeProve(app.deps) })
     assert.throws(() => other.get('/open', async () => 'x'), /GET \/open does not say who may call it/)
@@ -86,7 +86,7 @@ test('every route', async (t) => {
       chosen.filter(({ expect }) => (expect(access) !== null) === isRefused),
     ) as [Presented[], Presented[]]
     await t.test(
-      `${named(route)} refuses ${refused.length} kinds of keys, and takes ${taken.length}`,
+      `${named(route)} refuses ${refused.length} kinds of keys and accepts ${taken.length}`,
       async () => {
         const before = await app.written()
         for (const { what, key, expect } of refused) {
@@ -120,7 +120,7 @@ test('every route', async (t) => {
   for (const route of routes.filter((r) => r.url.includes(':') && typeof r.config!.access === 'object')) {
     const { foreign: theirs, nowhere } = addressOf(addresses, route)
     if (!theirs || !nowhere) continue
-    await t.test(`${named(route)} answers ids of another ledger like ids that are nowhere`, async () => {
+    await t.test(`${named(route)} answers ids of another ledger like unknown ids`, async () => {
       const before = await app.written()
       const answers = await Promise.all(
         [theirs, nowhere].map(async (ids) => ({
@@ -141,7 +141,7 @@ test('every route', async (t) => {
 
   for (const route of routes.filter((r) => ownScopeOf(r) !== null && r.url.includes(':id'))) {
     await t.test(
-      `${named(route)} shows an agent with ${ownScopeOf(route)} its own records only`,
+      `${named(route)} shows an agent with ${ownScopeOf(route)} only its own records`,
       async () => {
         const agent = await addAgent(app, `own of ${named(route)}`)
         const key = await addKey(app, { agent, scopes: [ownScopeOf(route)!, 'records:write'] })
@@ -153,7 +153,7 @@ test('every route', async (t) => {
     )
   }
 
-  await t.test('shows a ledger’s key nothing but that ledger', async () => {
+  await t.test('shows a ledger’s key only that ledger', async () => {
     for (const [key, ledger] of [
       [app.ledger.key.key, app.ledger.ledger.id],
       [elsewhere.key.key, elsewhere.ledger.id],
@@ -169,7 +169,7 @@ test('every route', async (t) => {
     }
   })
 
-  await t.test('logs no key, no payload and nothing that the master key opens', async () => {
+  await t.test('logs no key, no payload and no secret of the master key', async () => {
     await app.send('POST', '/v1/records', {
       text: `{"type":"generic/1","payload":{"a":"${SECRET_PAYLOAD}","a":1}}`,
     })
@@ -178,7 +178,7 @@ test('every route', async (t) => {
   })
 })
 
-test('audit:read alone shows entries and proofs, and no documents', async () => {
+test('a key with only audit:read gets entries and proofs, but no documents', async () => {
   const app = await sharedApp()
   const record = await app.notarize(genericBody({ private: 'to the agents' }))
   const batch = await app.send('POST', '/v1/records/batch', {
@@ -197,7 +197,7 @@ test('audit:read alone shows entries and proofs, and no documents', async () => 
   assert.match((await app.send('GET', '/v1/entries', { key: both })).body, /to the agents/)
 })
 
-test('acting for another agent needs the scope agents:act', async () => {
+test('onBehalfOf without the scope agents:act is refused with 403 forbidden', async () => {
   const app = await sharedApp()
   const writer = await addKey(app, { scopes: ['records:write'] })
   const before = await app.written()
@@ -210,7 +210,7 @@ test('acting for another agent needs the scope agents:act', async () => {
   assert.deepEqual(await app.written(), before)
 })
 
-test('an agent of another ledger is no agent of this one', async () => {
+test('onBehalfOf with an agent of another ledger is refused with 422 unknown_agent', async () => {
   const app = await sharedApp()
   const elsewhere = await app.newLedger()
   const before = await app.written()
@@ -219,7 +219,7 @@ test('an agent of another ledger is no agent of this one', async () => {
   assert.deepEqual(await app.written(), before)
 })
 
-test('a fault of the server says nothing to the client, and no values to the log', async (t) => {
+test('an internal error shows no details to the client, and logs no values', async (t) => {
   const app = await buildTestApp(t)
   await app.sql(
     `alter table tallystick.records add constraint a_fault check (length(payload) < 10) not valid;
@@ -241,7 +241,7 @@ test('a fault of the server says nothing to the client, and no values to the log
   assertNoSecrets(app, [SECRET_PAYLOAD, Buffer.from(SECRET_PAYLOAD).toString('hex'), app.ledger.key.key])
 })
 
-test('the answer to a new ledger is kept by no cache', async () => {
+test('the answer to a new ledger has Cache-Control: no-store', async () => {
   const app = await sharedApp()
   const response = await app.send('POST', '/v1/ledgers', { key: OPERATOR_KEY, body: { name: 'x' } })
   assert.equal(response.headers['cache-control'], 'no-store')

@@ -29,7 +29,7 @@ test('an address', async (t) => {
     taken.set(url, [...(taken.get(url) ?? []), method as string])
   }
 
-  await t.test('is one of those that docs/reference/access.md lists', () => {
+  await t.test('is listed in docs/reference/access.md, and no other is', () => {
     const page = readFileSync(new URL('../../docs/reference/access.md', import.meta.url), 'utf8')
     const listed = [...page.matchAll(/^\| `([A-Z]+) (\S+)` \|/gm)].map(
       ([, method, url]) => `${method} ${url}`,
@@ -48,7 +48,7 @@ test('an address', async (t) => {
     const allow = [...methods, 'OPTIONS', ...(takesHead ? ['HEAD'] : [])].sort().join(', ')
     const address = url.replace(':id', record.id)
 
-    await t.test(`says at ${url} what it takes, to OPTIONS`, async () => {
+    await t.test(`answers OPTIONS of ${url} with Allow`, async () => {
       const response = await app.send('OPTIONS', address, { key: null })
       assert.equal(response.headers['allow'], allow)
       if (PROBES.includes(url)) assert.equal(response.statusCode, 200)
@@ -56,7 +56,7 @@ test('an address', async (t) => {
     })
 
     if (takesHead)
-      await t.test(`answers HEAD of ${url} as GET, without content`, async () => {
+      await t.test(`answers HEAD of ${url} like GET, without content`, async () => {
         const key = url.startsWith('/v1/ledgers') ? OPERATOR_KEY : app.ledger.key.key
         const [whole, head] = [
           await app.send('GET', address, { key }),
@@ -68,7 +68,7 @@ test('an address', async (t) => {
             assert.equal(head.headers[name], whole.headers[name], name)
       })
 
-    await t.test(`answers 405 with Allow to other methods than ${methods} of ${url}`, async () => {
+    await t.test(`answers 405 with Allow to all methods but ${methods} of ${url}`, async () => {
       for (const method of url === whole![0] ? METHODS : SOME_METHODS) {
         if (allow.split(', ').includes(method) || method === 'CONNECT') continue
         for (const key of [null, app.ledger.key.key]) {
@@ -109,7 +109,7 @@ test('an address', async (t) => {
     '/v1/records/__proto__',
     '/*',
   ]) {
-    await t.test(`is nothing at ${url.slice(0, 60)}`, async () => {
+    await t.test(`answers 404 not_found at ${url.slice(0, 60)}`, async () => {
       for (const method of ['GET', 'POST', 'DELETE', 'PROPFIND']) {
         const response = await app.send(method, url)
         // An unknown address below `/v1/records/` may match the route of a record. That route has only one method, so
@@ -120,13 +120,13 @@ test('an address', async (t) => {
     })
   }
 
-  await t.test('that is no address is refused', async () => {
+  await t.test('with invalid percent-encoding or UTF-8 is refused with 400 bad_request', async () => {
     for (const url of ['/v1/records/%', '/v1/records/%zz', '/v1/records/%c0%af', '/%ff']) {
       assertProblem(await get(url), 400, 'bad_request')
     }
   })
 
-  await t.test('is told in refusals without its query, where keys may stand', async () => {
+  await t.test('appears in refusals without its query, which may contain a key', async () => {
     const response = await get('/v1/nowhere?key=tly_secret')
     assertProblem(response, 404, 'not_found')
     assert.doesNotMatch(response.body, /tly_secret/)
@@ -134,13 +134,13 @@ test('an address', async (t) => {
 
   for (const [url, methods] of taken) {
     if (PROBES.includes(url)) {
-      await t.test(`takes any parameter, because probes bring their own: ${url}`, async () => {
+      await t.test(`accepts any parameter, because probes add their own: ${url}`, async () => {
         for (const method of ['GET', 'HEAD', 'OPTIONS'])
           expectStatus(200, await app.send(method, `${url}?verbose&x=1`, { key: null }))
       })
       continue
     }
-    await t.test(`takes no parameters that it does not name: ${url}`, async () => {
+    await t.test(`refuses unknown parameters with invalid_request: ${url}`, async () => {
       const key = url.startsWith('/v1/ledgers') ? OPERATOR_KEY : app.ledger.key.key
       const body = { '/v1/ledgers': { name: 'x' }, '/v1/records/batch': { records: [genericBody()] } }[url]
       // SCRAPI routes answer problems in CBOR unless the request asks for JSON.
@@ -166,7 +166,7 @@ test('an address', async (t) => {
     })
   }
 
-  await t.test('of a list takes seqs and nothing else', async () => {
+  await t.test('of the list of entries accepts only seqs in after and limit', async () => {
     for (const query of [
       'after=-1',
       'after=',
@@ -190,7 +190,7 @@ test('an address', async (t) => {
     }
   })
 
-  await t.test('of a record is its id in the one form that ids have', async () => {
+  await t.test('of a record accepts only the canonical form of its id', async () => {
     expectStatus(200, await get(`/v1/records/${record.id}`))
     const uuid = '01942f3f-6a28-7000-8000-000000000000'
     for (const id of [
@@ -209,7 +209,7 @@ test('an address', async (t) => {
     }
   })
 
-  await t.test('leaves nothing behind when it is refused', async () => {
+  await t.test('writes nothing when refused', async () => {
     assert.deepEqual(await app.written(), before)
   })
 })
@@ -229,7 +229,7 @@ test('a request on the wire', async (t) => {
       ),
     )
 
-  await t.test('is refused as a problem document when it is not HTTP', async () => {
+  await t.test('is refused with a problem document if it is not HTTP', async () => {
     for (const [text, status, code] of [
       ['nonsense\r\n\r\n', 400, 'bad_request'],
       ['FETCH /v1/records HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'bad_request'],
@@ -247,7 +247,7 @@ test('a request on the wire', async (t) => {
     }
   })
 
-  await t.test('is refused when a header that decides stands twice', async () => {
+  await t.test('is refused if an important header occurs twice', async () => {
     assertProblem(await post([authorization, authorization, json]), 401, 'unauthenticated')
     assertProblem(await post([authorization, 'Authorization: Bearer tly_x', json]), 401, 'unauthenticated')
     assertProblem(
@@ -263,22 +263,25 @@ test('a request on the wire', async (t) => {
     assertProblem(await post([authorization, json, 'Content-Length: 1']), 400, 'bad_request')
   })
 
-  await t.test('is refused when its body is too large, declared or not', async () => {
-    const declared = `POST /v1/records HTTP/1.1\r\nHost: x\r\n${authorization}\r\n${json}\r\nContent-Length: 524289\r\n\r\n`
-    assertProblem(await raw(origin, declared), 413, 'body_too_large')
-    const chunk = ' '.repeat(65_536)
-    const chunked =
-      `POST /v1/records HTTP/1.1\r\nHost: x\r\n${authorization}\r\n${json}\r\nTransfer-Encoding: chunked\r\n\r\n` +
-      `10000\r\n${chunk}\r\n`.repeat(9)
-    assertProblem(await raw(origin, chunked), 413, 'body_too_large')
-  })
+  await t.test(
+    'is refused with 413 body_too_large if its body is too large, declared or chunked',
+    async () => {
+      const declared = `POST /v1/records HTTP/1.1\r\nHost: x\r\n${authorization}\r\n${json}\r\nContent-Length: 524289\r\n\r\n`
+      assertProblem(await raw(origin, declared), 413, 'body_too_large')
+      const chunk = ' '.repeat(65_536)
+      const chunked =
+        `POST /v1/records HTTP/1.1\r\nHost: x\r\n${authorization}\r\n${json}\r\nTransfer-Encoding: chunked\r\n\r\n` +
+        `10000\r\n${chunk}\r\n`.repeat(9)
+      assertProblem(await raw(origin, chunked), 413, 'body_too_large')
+    },
+  )
 
-  await t.test('is refused before its body is read when its key is not good', async () => {
+  await t.test('is refused with 401 before its body is read if it has no valid key', async () => {
     const head = `POST /v1/records HTTP/1.1\r\nHost: x\r\n${json}\r\nContent-Length: 1000000\r\n\r\n{`
     assertProblem(await raw(origin, head), 401, 'unauthenticated')
   })
 
-  await t.test('leaves nothing behind when it is refused, and is answered when it is good', async () => {
+  await t.test('writes nothing when refused; a valid request is answered 201', async () => {
     assert.deepEqual(await app.written(), before)
     assert.equal((await post([authorization, json])).statusCode, 201)
   })

@@ -26,7 +26,7 @@ const FEW = {
   sliceBytesMax: 100,
 }
 
-test('as many are taken as may be under way, then a burst, then none until one has left', () => {
+test('admits writes up to the limit, then a burst, then none until a write has ended', () => {
   const admission = new Admission(() => 0, FEW)
   for (let i = 0; i < 4; i++) admission.enter('writes', 'a')
   assert.deepEqual(take(admission, 3), [true, true, false])
@@ -37,7 +37,7 @@ test('as many are taken as may be under way, then a burst, then none until one h
   assert.deepEqual(take(calm, 1), [true])
 })
 
-test('what bursts have used up comes back with time, up to the whole', () => {
+test('the burst refills with time, up to its full size', () => {
   let nowMs = 0
   const admission = new Admission(() => nowMs, FEW)
   for (let i = 0; i < 4; i++) admission.enter('writes', 'a')
@@ -50,7 +50,7 @@ test('what bursts have used up comes back with time, up to the whole', () => {
   assert.deepEqual(take(admission, 3), [true, true, false])
 })
 
-test('a ledger that has fewer than its share of the places is taken beyond them', () => {
+test('above the limit, a ledger below its share is still admitted', () => {
   const admission = new Admission(() => 0, { ...FEW, burstMax: 0 })
   for (let i = 0; i < 4; i++) admission.enter('writes', 'a')
   assert.equal(admission.admits('writes', 'a'), false, 'alone, a ledger has all of them, and no more')
@@ -64,7 +64,7 @@ test('a ledger that has fewer than its share of the places is taken beyond them'
   assert.equal(admission.admits('writes', 'a'), true)
 })
 
-test('what is taken beyond the places is bounded, however many owners come', () => {
+test('admissions above the limit are bounded, for any number of owners', () => {
   const admission = new Admission(() => 0, { ...FEW, burstMax: 0 })
   for (let i = 0; i < 4; i++) admission.enter('writes', 'a')
   let taken = 0
@@ -76,7 +76,7 @@ test('what is taken beyond the places is bounded, however many owners come', () 
   assert.equal(taken, 3, 'with as many owners as there are places each has its one')
 })
 
-test('they begin in order, a few in each turn, large ones alone', async () => {
+test('admitted requests begin in order, a few per slice, large ones alone', async () => {
   const admission = new Admission(() => 0, FEW)
   const begun: string[] = []
   const turns: string[][] = []
@@ -96,7 +96,7 @@ test('they begin in order, a few in each turn, large ones alone', async () => {
   assert.deepEqual(turns, [['a', 'b'], ['c'], ['d', 'e']])
 })
 
-test('ledgers take turns: a quiet one begins in the next turn, however many of a busy one wait', async () => {
+test('ledgers begin round-robin: a quiet ledger begins in the next slice despite a busy one', async () => {
   const admission = new Admission(() => 0, FEW)
   const begun: string[] = []
   for (const name of ['busy', 'busy', 'busy', 'busy', 'quiet', 'other'])
@@ -109,7 +109,7 @@ test('ledgers take turns: a quiet one begins in the next turn, however many of a
   assert.deepEqual(begun.slice(4), ['busy', 'busy'])
 })
 
-test('reads have places of their own', () => {
+test('reads have their own limit', () => {
   const admission = new Admission(() => 0, { ...FEW, burstMax: 0 })
   for (let i = 0; i < 4; i++) admission.enter('writes', 'a')
   assert.deepEqual([admission.admits('writes', 'a'), admission.admits('reads', 'a')], [false, true])
@@ -120,7 +120,7 @@ test('reads have places of their own', () => {
   assert.deepEqual([admission.admits('writes', 'a'), admission.admits('reads', 'a')], [true, false])
 })
 
-test('more reads are taken where they are cheap: as many as are answered while one waits as long as it may', () => {
+test('the limit of reads grows with the number of reads answered, and shrinks without them', () => {
   let nowMs = 0
   const admission = new Admission(() => nowMs, { ...FEW, burstMax: 0 })
   const places = () => {
@@ -152,7 +152,7 @@ test('more reads are taken where they are cheap: as many as are answered while o
   assert.equal(admission.admits('writes', 'a'), false, 'writes have theirs')
 })
 
-test('where a turn went by with refusing, more of those that were taken begin', async () => {
+test('more waiting requests begin after a slice that was spent on refusals', async () => {
   const admission = new Admission(() => 0, { ...FEW, burstMax: 0 })
   let begun = 0
   for (let i = 0; i < 30; i++) {
@@ -166,12 +166,12 @@ test('where a turn went by with refusing, more of those that were taken begin', 
   assert.equal(begun, 6 + 2)
 })
 
-test('a server that has too much to do', async (t) => {
+test('an overloaded server', async (t) => {
   const app = await sharedApp()
   const { url, admission, metrics } = await listen(t, app)
 
   await t.test(
-    'refuses at once, on a connection that stays open, and answers what it has taken',
+    'refuses at once with 503 overloaded on an open connection, and answers admitted requests',
     async (t) => {
       const release = await lockHeads(t, app.database.superuserUrl)
       const taken = Array.from({ length: 4 }, () => post(app, url))
@@ -215,7 +215,7 @@ test('a server that has too much to do', async (t) => {
     },
   )
 
-  await t.test('is not filled by those who send slowly, or without a key', async (t) => {
+  await t.test('is not filled by slow senders or by requests without a key', async (t) => {
     const sockets = await Promise.all(Array.from({ length: 12 }, () => open(t, url)))
     for (const socket of sockets) socket.write(headOf(app, 500))
     const stranger = await Promise.all(
@@ -226,7 +226,7 @@ test('a server that has too much to do', async (t) => {
     assert.equal((await post(app, url)).status, 201)
   })
 
-  await t.test('is not filled by streams', async (t) => {
+  await t.test('is not filled by event streams', async (t) => {
     const headers = { authorization: `Bearer ${app.ledger.key.key}`, accept: 'text/event-stream' }
     for (let i = 0; i < 8; i++) {
       const stream = await new Promise<IncomingMessage>((resolve) => {
@@ -239,7 +239,7 @@ test('a server that has too much to do', async (t) => {
     assert.equal((await post(app, url)).status, 201)
   })
 
-  await t.test('gives the places of those who went away to others when their work is done', async (t) => {
+  await t.test('frees the slots of disconnected clients when their writes are done', async (t) => {
     const release = await lockHeads(t, app.database.superuserUrl)
     const sockets = await Promise.all(Array.from({ length: 4 }, () => open(t, url)))
     const body = JSON.stringify(genericBody())
@@ -253,7 +253,7 @@ test('a server that has too much to do', async (t) => {
   })
 })
 
-test('a server that drains is not ready, answers everything, and ends each connection with its answer', async (t) => {
+test('a draining server is not ready, answers every request, and closes each connection after its answer', async (t) => {
   const app = await sharedApp()
   const metrics = new Metrics()
   const server = await startServer({ ...testConfig(app.database.apiUrl), drainMs: 700 }, undefined, metrics)
@@ -278,7 +278,7 @@ test('a server that drains is not ready, answers everything, and ends each conne
   await server.close()
 })
 
-test('a ledger whose requests take all places leaves other ledgers, and the operator, theirs', async (t) => {
+test('a ledger that fills all slots does not lock out other ledgers or the operator', async (t) => {
   const app = await sharedApp()
   const { url, admission } = await listen(t, app)
   const made = await app.send('POST', '/v1/ledgers', { key: OPERATOR_KEY, body: { name: 'another one' } })
@@ -300,7 +300,7 @@ test('a ledger whose requests take all places leaves other ledgers, and the oper
   assert.equal(admission.underWay, 0)
 })
 
-test('of what a client has sent at once a server that drains answers all', async (t) => {
+test('a draining server answers all requests that a client sent at once', async (t) => {
   const app = await sharedApp()
   const server = await startServer({ ...testConfig(app.database.apiUrl), drainMs: 100 })
   t.after(() => server.close())
@@ -385,7 +385,7 @@ function headOf(app: TestApp, bodyBytes: number): string {
   ].join('\r\n')
 }
 
-test('an owner that is found out later is asked for once, also on a connection where one was refused', async (t) => {
+test('a request’s owner is looked up once, also on a connection with earlier refusals', async (t) => {
   const app = await sharedApp()
   const { callers } = app.deps
   let finds = 0

@@ -23,7 +23,7 @@ import { assertVerifies } from '../helpers/verify-app.ts'
 const post = (app: TestApp, body: object, headers: Record<string, string> = {}) =>
   app.send('POST', '/v1/records', { body, headers })
 
-test('an envelope is taken once; with its Idempotency-Key the first outcome is answered, also to a new signature', async () => {
+test('an envelope is accepted once; its Idempotency-Key replays the first answer even for a new signature', async () => {
   const app = await sharedApp()
   const key = await addSigningKey(app)
   const who = signingOf(app)
@@ -50,7 +50,7 @@ test('an envelope is taken once; with its Idempotency-Key the first outcome is a
   await assertVerifies(app)
 })
 
-test('nothing is taken but what the server would have signed itself', async () => {
+test('refuses every envelope that differs from what the server would sign', async () => {
   const app = await sharedApp()
   const key = await addSigningKey(app)
   const who = signingOf(app)
@@ -90,14 +90,14 @@ test('nothing is taken but what the server would have signed itself', async () =
   assert.deepEqual(await app.written(), before)
 })
 
-test('of ES256 the lower s is taken', async () => {
+test('refuses an ES256 signature with the higher s as signature_invalid', async () => {
   const app = await sharedApp()
   const key = await addSigningKey(app, { alg: 'ES256' })
   const high = signedRecord(key, signingOf(app), undefined, { signature: withOtherS })
   assert.equal(assertProblem(await post(app, high), 422, 'envelope_refused')['reason'], 'signature_invalid')
 })
 
-test('the items of a batch are those that were signed, with the ids that its own id gives them', async () => {
+test('accepts a batch only with the signed items and ids', async () => {
   const app = await sharedApp()
   const key = await addSigningKey(app)
   const who = signingOf(app)
@@ -123,7 +123,7 @@ test('the items of a batch are those that were signed, with the ids that its own
   await assertVerifies(app)
 })
 
-test('a key that is revoked signs nothing behind its revocation, however the requests race', async () => {
+test('a revoked key signs no entry after its revocation, even in a race', async () => {
   const app = await sharedApp()
   const key = await addSigningKey(app)
   const who = signingOf(app)
@@ -140,7 +140,7 @@ test('a key that is revoked signs nothing behind its revocation, however the req
   await assertVerifies(app)
 })
 
-test('a server that signs while the agent begins to require its own signature is refused, or came before', async () => {
+test('server-signed entries are refused once the agent requires its own signature, even in a race', async () => {
   const app = await sharedApp()
   const who = signingOf(app)
   const body = keyRegistration(who, makeAgentKey(), { required: true })
@@ -158,7 +158,7 @@ test('a server that signs while the agent begins to require its own signature is
   await assertVerifies(app)
 })
 
-test('a request that waited too long is refused, whatever time its agent has signed', async (t) => {
+test('a request that waited too long is refused with 503 overloaded, whatever time the agent signed', async (t) => {
   let aheadMs = 0
   const app = await buildTestApp(t, { now: () => Date.now() + aheadMs })
   const key = await addSigningKey(app)

@@ -10,7 +10,7 @@ import { assertVerifies } from '../helpers/verify-app.ts'
 
 const NOWHERE = 'agt_01jegv5gyme05800000000000a'
 
-test('an agent is registered by an entry, is found again, and is disabled by another', async () => {
+test('an agent is registered and disabled by one entry each, and found by id and name', async () => {
   const app = await sharedApp()
   const made = expectStatus(201, await app.send('POST', '/v1/agents', { body: { name: 'buyer' } })).json()
   assert.deepEqual(expectStatus(200, await app.send('GET', `/v1/agents/${made.id}`)).json(), made)
@@ -29,7 +29,7 @@ test('an agent is registered by an entry, is found again, and is disabled by ano
   await assertVerifies(app)
 })
 
-test('a name belongs to one agent of the ledger, also when two ask at once', async () => {
+test('a second agent of the same name is refused with 409 name_taken, also in a race', async () => {
   const app = await sharedApp()
   const answers = await Promise.all(
     Array.from({ length: 8 }, () => app.send('POST', '/v1/agents', { body: { name: 'the one' } })),
@@ -57,7 +57,7 @@ test('a repeated registration with its Idempotency-Key is answered with the firs
   assertProblem(other, 422, 'idempotency_key_reused')
 })
 
-test('an agent is disabled once; the request that did it is told so again, any other is refused', async () => {
+test('an agent is disabled once; a replay gets the first answer, other requests 409 already_ended', async () => {
   const app = await sharedApp()
   const url = `/v1/agents/${await addAgent(app, 'short-lived')}/disable`
   const headers = { 'idempotency-key': 'end' }
@@ -72,7 +72,7 @@ test('an agent is disabled once; the request that did it is told so again, any o
   assertProblem(unknown, 404, 'not_found')
 })
 
-test('of requests that disable one agent at the same time one does', async () => {
+test('of simultaneous requests that disable one agent, one succeeds', async () => {
   const app = await sharedApp()
   const url = `/v1/agents/${await addAgent(app, 'contested')}/disable`
   const answers = await Promise.all(Array.from({ length: 6 }, () => app.send('POST', url, { body: {} })))
@@ -81,7 +81,7 @@ test('of requests that disable one agent at the same time one does', async () =>
   assert.equal(kinds.length, 1)
 })
 
-test('a request in the name of an agent, or about its work, is answered as it was after the agent is disabled', async () => {
+test('replays for an agent’s records still get the first answer after the agent is disabled', async () => {
   const app = await sharedGatedApp()
   const agent = await addAgent(app, 'dismissed later')
   const named = { ...genericBody(), onBehalfOf: agent }
@@ -115,7 +115,7 @@ test('a request in the name of an agent, or about its work, is answered as it wa
   assert.deepEqual(await app.written(), before)
 })
 
-test('the keys of a disabled agent are refused, and nobody acts for it any more', async () => {
+test('a disabled agent’s keys get 401, and acting for the agent gets agent_disabled', async () => {
   const app = await sharedApp()
   const agent = await addAgent(app, 'dismissed')
   const key = await addKey(app, { agent, scopes: ['records:write'] })
@@ -135,7 +135,7 @@ test('the keys of a disabled agent are refused, and nobody acts for it any more'
   await assertVerifies(app)
 })
 
-test('thousands of agents are listed page by page, each once, in the order of registration', async () => {
+test('agents are listed page by page, each once, in the order of registration', async () => {
   const app = await sharedApp()
   const ids = [app.ledger.agent.id]
   for (let i = 0; i < 25; i++) ids.push(await addAgent(app, `agent ${i}`))
@@ -157,7 +157,7 @@ test('thousands of agents are listed page by page, each once, in the order of re
   }
 })
 
-test('bad names are refused, and write nothing', async () => {
+test('invalid names are refused with 422 and write nothing', async () => {
   const app = await sharedApp()
   const before = await app.written()
   for (const body of [
@@ -188,7 +188,7 @@ test('bad names are refused, and write nothing', async () => {
   assert.deepEqual(await app.written(), before)
 })
 
-test('every name of something follows the rule of names', async () => {
+test('names of agents, keys, peers and ledgers follow the same rule', async () => {
   const app = await sharedApp()
   const [bad, good] = ['buyer\u200b', 'Café 漢字 😀 a']
   const operator = { key: OPERATOR_KEY }
@@ -209,7 +209,7 @@ test('every name of something follows the rule of names', async () => {
   assertProblem(await app.send('GET', `/v1/agents?name=${encodeURIComponent(bad)}`), 422, 'invalid_request')
 })
 
-test('the operator lists ledgers, freezes one and lets it go on', async (t) => {
+test('the operator lists ledgers; a frozen ledger refuses writes until unfreezing', async (t) => {
   const app = await buildTestApp(t)
   const other = await app.newLedger()
   const operator = { key: OPERATOR_KEY }
@@ -239,7 +239,7 @@ test('the operator lists ledgers, freezes one and lets it go on', async (t) => {
   assertProblem(await app.send('GET', nowhere, operator), 404, 'not_found')
 })
 
-test('a request that was written before the ledger was frozen is still answered with its outcome', async () => {
+test('a write from before the freeze is still replayed by its Idempotency-Key', async () => {
   const app = await sharedApp()
   const headers = { 'idempotency-key': 'before' }
   const first = await app.notarize(genericBody(), { headers })
@@ -248,7 +248,7 @@ test('a request that was written before the ledger was frozen is still answered 
   assert.equal(again.json().id, first.id)
 })
 
-test('the operator makes a key for a ledger whose own are lost; the chain says that it was the system', async () => {
+test('the operator makes a key for a ledger; the chain names the system as actor', async () => {
   const app = await sharedApp()
   const url = `/v1/ledgers/${app.ledger.ledger.id}/keys`
   const made = expectStatus(

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { OPERATOR_KEY } from '../helpers/app.ts'
 import { sharedApp } from '../helpers/shared-app.ts'
 
-test('every answer says that it is what it says, and what needs a key is kept by no cache', async () => {
+test('every answer has nosniff, and answers that need a key have Cache-Control: no-store', async () => {
   const app = await sharedApp()
   const { id } = await app.notarize()
   const answers = [

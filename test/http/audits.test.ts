@@ -4,7 +4,7 @@ import { expectStatus, type TestApp } from '../helpers/app.ts'
 import { addKey } from '../helpers/more-keys.ts'
 import { sharedApp } from '../helpers/shared-app.ts'
 
-test('an audit is asked for, and waits for the worker', async () => {
+test('a requested audit is queued until the worker runs it', async () => {
   const app = await sharedApp()
   const audit = expectStatus(202, await ask(app)).json()
   assert.match(audit.id, /^aud_/)
@@ -23,7 +23,7 @@ test('an audit is asked for, and waits for the worker', async () => {
   assert.deepEqual(expectStatus(200, await app.send('GET', `/v1/audits/${id}`)).json(), audit)
 })
 
-test('while one is open, that one is answered; afterwards there is a new one', async () => {
+test('a request during an open audit gets that audit; a later request gets a new one', async () => {
   const app = await sharedApp()
   const first = (await ask(app)).json()
   assert.deepEqual(expectStatus(202, await ask(app)).json(), first)
@@ -35,7 +35,7 @@ test('while one is open, that one is answered; afterwards there is a new one', a
   assert.notEqual((await ask(app)).json().id, first.id)
 })
 
-test('one that failed says why', async () => {
+test('a failed audit shows its error', async () => {
   const app = await sharedApp()
   const { id } = (await ask(app)).json()
   const error = { code: 'internal', reason: 'the worker failed (EACCES)' }
@@ -65,7 +65,7 @@ test('audits are listed newest first, page by page, each once', async () => {
   assert.deepEqual(seen, ids)
 })
 
-test('a key sees its own ledger’s audits only', async () => {
+test('a key sees only its own ledger’s audits', async () => {
   const app = await sharedApp()
   const other = await app.newLedger()
   const { id } = (await ask(app)).json()
@@ -74,7 +74,7 @@ test('a key sees its own ledger’s audits only', async () => {
   assert.deepEqual(page.json(), { data: [], nextCursor: null })
 })
 
-test('needs the scope audit:read, also to ask', async () => {
+test('requesting and reading audits needs the scope audit:read', async () => {
   const app = await sharedApp()
   const key = await addKey(app, { scopes: ['records:read', 'records:write'] })
   expectStatus(403, await app.send('POST', '/v1/audits', { key, body: {} }))
@@ -83,7 +83,7 @@ test('needs the scope audit:read, also to ask', async () => {
   expectStatus(202, await app.send('POST', '/v1/audits', { key: auditor, body: {} }))
 })
 
-test('refuses what it does not know: ids, cursors, members, an Idempotency-Key', async () => {
+test('refuses unknown ids with 404, and unknown cursors, members and an Idempotency-Key', async () => {
   const app = await sharedApp()
   expectStatus(404, await app.send('GET', '/v1/audits/aud_1'))
   expectStatus(404, await app.send('GET', `/v1/audits/${app.ledger.ledger.id}`))

@@ -236,7 +236,7 @@ test('a bad body', async (t) => {
     })
   }
 
-  await t.test('is refused by the batch route and by the operator’s as well', async () => {
+  await t.test('is also refused by the batch route and the operator’s route', async () => {
     const { OPERATOR_KEY } = await import('../helpers/app.ts')
     for (const [url, key] of [
       ['/v1/records/batch', app.ledger.key.key],
@@ -277,13 +277,13 @@ test('a bad body', async (t) => {
 test('a body at a limit', async (t) => {
   const app = await sharedApp()
   for (const accepted of vectors.acceptedJson) {
-    await t.test(`is taken: the vectors' ${accepted}`, async () => {
+    await t.test(`is accepted: the vectors' ${accepted}`, async () => {
       const response = expectStatus(201, await app.send('POST', '/v1/records', { text: notarize(accepted) }))
       assert.deepEqual(response.json().payload, JSON.parse(accepted.replace('-0', '0')))
     })
   }
 
-  await t.test('is taken: 32 levels, a payload of 64 KiB, metadata of 4 KiB', async () => {
+  await t.test('is accepted: 32 levels, a payload of 64 KiB, metadata of 4 KiB', async () => {
     expectStatus(201, await app.send('POST', '/v1/records', { text: notarize(nested(31)) }))
     await app.notarize({
       ...genericBody({ a: 'x'.repeat(65_536 - 8) }),
@@ -291,12 +291,12 @@ test('a body at a limit', async (t) => {
     })
   })
 
-  await t.test('is taken: limits are of the canonical form, not of the white space around it', async () => {
+  await t.test('is accepted: limits apply to the canonical form, without white space', async () => {
     const loose = `{"a":${' '.repeat(100_000)}1}`
     expectStatus(201, await app.send('POST', '/v1/records', { text: notarize(loose) }))
   })
 
-  await t.test('is taken: 512 KiB to the byte for one record, 4 MiB for a batch, and no more', async () => {
+  await t.test('is accepted up to exactly 512 KiB for one record and 4 MiB for a batch', async () => {
     const body = notarize('{}')
     const padded = body + ' '.repeat(512 * 1024 - body.length)
     expectStatus(201, await app.send('POST', '/v1/records', { text: padded }))
@@ -316,7 +316,7 @@ test('a body at a limit', async (t) => {
     )
   })
 
-  await t.test('is taken: a content type with a charset', async () => {
+  await t.test('is accepted: a content type with a charset', async () => {
     for (const type of [
       'application/json; charset=utf-8',
       'application/json;charset=UTF-8',
@@ -328,7 +328,7 @@ test('a body at a limit', async (t) => {
   })
 })
 
-test('where there is nothing to say a body may be left out, with or without its type; elsewhere it may not', async () => {
+test('a body may be missing only where no member is required, with or without a content type', async () => {
   const app = await sharedApp()
   const key = expectStatus(
     201,
@@ -344,7 +344,7 @@ test('where there is nothing to say a body may be left out, with or without its 
   assertProblem(await app.send('POST', '/v1/keys', { text: '' }), 400, 'bad_json')
 })
 
-test('says which words it takes, and what a time looks like', async () => {
+test('a refusal lists the allowed scopes, and shows the format of times', async () => {
   const app = await sharedApp()
   const scope = await app.send('POST', '/v1/keys', { body: { name: 'k', scopes: ['record:write'] } })
   const { detail } = assertProblem(scope, 422, 'invalid_request')
@@ -360,7 +360,7 @@ test('says which words it takes, and what a time looks like', async () => {
   )
 })
 
-test('a refused media type and a value of another type are named', async () => {
+test('a refusal names the wrong media type, or the value of a wrong type', async () => {
   const app = await sharedApp()
   const detailOf = async (status: number, sent: Parameters<typeof app.send>[2]) =>
     JSON.parse(expectStatus(status, await app.send('POST', '/v1/records', sent)).payload).detail

@@ -71,7 +71,7 @@ const length = fc.oneof(
 const batch = length.chain((count) => fc.array(item, { minLength: count, maxLength: count }))
 const fate = fc.constantFrom('kept', 'kept', 'ordered', 'carried out')
 
-test('what was erased of batches comes out of no reader, and all else as it went in', async (t) => {
+test('no reader shows erased records of batches; all others are shown unchanged', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.tuple(batch, batch), fc.array(fate, { minLength: 8 }), async (batches, fates) => {
       const readers = await openLedger(t)

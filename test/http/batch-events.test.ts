@@ -32,7 +32,7 @@ async function addType(app: TestApp): Promise<void> {
 
 const notes = (count: number) => Array.from({ length: count }, (_, i) => ({ type: 'note/1', payload: { i } }))
 
-test('a batch tells how many records of each type it has, over all of its chunks', async () => {
+test('a batch’s event counts its records of each type over all chunks', async () => {
   const app = await sharedApp()
   await addType(app)
   await notarize(app, [...notes(65), genericBody(), ...notes(65)])
@@ -47,7 +47,7 @@ test('a batch tells how many records of each type it has, over all of its chunks
     assert.equal((await allEvents(app, { types })).length, count, types)
 })
 
-test('an erasure in a batch tells of the record that lost its payload, to those who see it', async () => {
+test('an erasure in a batch makes an event about its record, visible to its readers', async () => {
   const app = await sharedApp()
   await addType(app)
   const own = ['records:write', 'records:read:own'] as const
@@ -79,7 +79,7 @@ test('an erasure in a batch tells of the record that lost its payload, to those 
   assert.equal(row!.recordTraceparent, TRACEPARENT)
 })
 
-test('a chunk that cannot be read ends the stream of events before its batch, and before its erasures', async () => {
+test('an unreadable chunk ends the events before its batch and its erasures with 500 integrity_fault', async () => {
   const app = await sharedApp()
   await addType(app)
   await notarize(app, [genericBody()])

@@ -19,7 +19,7 @@ const CHANGES: Record<string, (content: Buffer) => Uint8Array> = {
 }
 
 for (const [what, change] of Object.entries(CHANGES)) {
-  test(`a chunk that ${what} is a fault of what reads it, and of nothing else`, async () => {
+  test(`a chunk that ${what} makes only requests that read it fail with 500`, async () => {
     const app = await sharedApp()
     const alone = await app.notarize()
     const records = Array.from({ length: 70 }, (_, i) => genericBody({ i }))

@@ -86,7 +86,7 @@ async function assertSigned(app: TestApp, { entry, records, batch }: Answer, sig
 }
 
 for (const [size, ofSize] of Object.entries(SIZES)) {
-  test(`of ${size}, items say parent, references and trace, and all of it is signed, stored and answered`, async () => {
+  test(`${size}: parent, references and trace of items are signed, stored and answered`, async () => {
     const app = await sharedApp()
     const outside = await app.notarize()
     const records = ofSize(
@@ -129,7 +129,7 @@ for (const [size, ofSize] of Object.entries(SIZES)) {
     )
   })
 
-  test(`of ${size}, the parent of a record may be one of an earlier batch, or of another agent whose records the caller does not see`, async () => {
+  test(`${size}: an item’s parent may be in an earlier batch, or a record hidden from the caller`, async () => {
     const app = await sharedApp()
     const made = await addAgentsWithKeys(app, { blind: ['records:write', 'records:read:own'] })
     const { key } = made.blind
@@ -152,7 +152,7 @@ for (const [size, ofSize] of Object.entries(SIZES)) {
     )
   })
 
-  test(`of ${size}, refuses all for one item, names it, and writes nothing`, async () => {
+  test(`${size}: one bad item refuses the whole batch, with its index`, async () => {
     const app = await sharedApp()
     const chain = await notarize(
       app,
@@ -201,7 +201,7 @@ for (const [size, ofSize] of Object.entries(SIZES)) {
     assert.deepEqual(await app.written(), before)
   })
 
-  test(`of ${size}, a record may lie as deep as any, through earlier items, and no deeper`, async () => {
+  test(`${size}: items may reach the maximum depth through earlier items, and not exceed it`, async () => {
     const app = await sharedApp()
     const outside = await notarize(app, items({}, { parent: 0 }))
     const below = (count: number) =>
@@ -221,7 +221,7 @@ for (const [size, ofSize] of Object.entries(SIZES)) {
     assert.deepEqual(await app.written(), before)
   })
 
-  test(`of ${size}, items name ${BATCH_PARENTS_MAX} records outside the batch, each as often as they like`, async () => {
+  test(`${size}: items may name at most ${BATCH_PARENTS_MAX} different records outside the batch`, async () => {
     const app = await sharedApp()
     const outside = await notarize(app, items(...Array.from({ length: BATCH_PARENTS_MAX + 1 }, () => ({}))))
     const under = outside.records.map(({ id }) => ({ parent: id }))
@@ -233,7 +233,7 @@ for (const [size, ofSize] of Object.entries(SIZES)) {
     assert.deepEqual(await app.written(), before)
   })
 
-  test(`of ${size}, a replay is answered as the first request, and another value of any member is another request`, async () => {
+  test(`${size}: a replay gets the first answer; a change of any member is refused with idempotency_key_reused`, async () => {
     const app = await sharedApp()
     const [agent, known] = [app.ledger.agent.id, await addAgent(app, 'other')]
     const records = [(await app.notarize()).id, (await app.notarize()).id] as const
@@ -256,7 +256,7 @@ for (const [size, ofSize] of Object.entries(SIZES)) {
   })
 }
 
-test('ids of a batch are consecutive, over all of its chunks, and the first one’s low 12 bits are zero', async () => {
+test('ids of a batch are consecutive over all chunks, and the first has 12 low zero bits', async () => {
   const app = await sharedApp()
   const { records } = await notarize(
     app,
@@ -273,7 +273,7 @@ test('ids of a batch are consecutive, over all of its chunks, and the first one�
   assert.equal((await app.send('GET', `/v1/records/${nextId(records[1_999]!.id)}`)).statusCode, 404)
 })
 
-test('a thread builds a batch whose body is large, and no other', async (t) => {
+test('a thread builds a batch only if the body is large', async (t) => {
   const app = await sharedApp()
   const run = t.mock.method(app.deps.threads, 'run')
   await notarize(app, SIZES['a small body'](items({})))
@@ -282,7 +282,7 @@ test('a thread builds a batch whose body is large, and no other', async (t) => {
   assert.equal(run.mock.callCount(), 1)
 })
 
-test('a traceparent header that is none is passed over, and an item keeps its own', async () => {
+test('an invalid traceparent header is ignored, and an item’s own is stored', async () => {
   const app = await sharedApp()
   const answer = await notarize(app, items({}, { traceparent: OF_ITEM }), { headers: { traceparent: 'x' } })
   const traces = (await stored(app, answer.entry.seq)).map(({ traceparent }) => traceparent)

@@ -61,7 +61,7 @@ function arbitraryBatch(agent: string, parent: string): fc.Arbitrary<Sent[]> {
     .map(([first, ...items]) => [{ ...first!, ...(first!.parent === 0 && { parent }) }, ...items])
 }
 
-test('a batch that goes in comes out of every reader', async (t) => {
+test('every reader shows the records of a batch', async (t) => {
   const app = await publishedApp()
   const publish = await makePublish(t, app)
   const agent = await addAgent(app, 'somebody')
@@ -123,7 +123,7 @@ test('a batch that goes in comes out of every reader', async (t) => {
   assert.ok(report.ok, formatReport(report))
 })
 
-test('two workers erase records of one chunk at once, and no reader shows them any more', async (t) => {
+test('after two workers erased records of one chunk at once, no reader shows them', async (t) => {
   const app = await publishedApp()
   const body = {
     records: Array.from({ length: 70 }, (_, i) => ({

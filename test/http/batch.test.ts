@@ -45,7 +45,7 @@ test('POST /v1/records/batch', async (t) => {
     }
   })
 
-  await t.test('signs the Merkle root of items that hold all that was signed of each', async () => {
+  await t.test('signs the Merkle root of items that contain everything signed of each record', async () => {
     const agent = await addAgent(app, 'on whose behalf')
     const records = [
       { ...generic({ a: 1 }), metadata: { unsigned: 1 } },
@@ -94,7 +94,7 @@ test('POST /v1/records/batch', async (t) => {
   })
 
   for (const count of [1, 2_000]) {
-    await t.test(`takes ${count} items, each with a proof of at most 11 hashes`, async () => {
+    await t.test(`accepts ${count} items, each with a proof of at most 11 hashes`, async () => {
       const answer = expectStatus(201, await postBatch(app, numbered(count))).json()
       const { line, statement } = await openLine(app, answer.entry.seq)
       assert.equal(line.items.length, count)
@@ -114,7 +114,7 @@ test('POST /v1/records/batch', async (t) => {
     })
   }
 
-  await t.test('refuses 0 and 2,001 items', async () => {
+  await t.test('refuses 0 and 2,001 items with 422 invalid_request', async () => {
     const before = await app.written()
     for (const count of [0, 2_001]) {
       const response = await postBatch(app, numbered(count))
@@ -157,7 +157,7 @@ test('POST /v1/records/batch', async (t) => {
     ],
   ]
   for (const [what, item, status, code] of bad) {
-    await t.test(`refuses all for one item with ${what}, and names its index`, async () => {
+    await t.test(`refuses the whole batch for one item with ${what}, and names its index`, async () => {
       const { records } = numbered(7)
       const before = await app.written()
       const response = await postBatch(app, { records: [...records.slice(0, 4), item, ...records.slice(4)] })
@@ -169,18 +169,21 @@ test('POST /v1/records/batch', async (t) => {
     })
   }
 
-  await t.test('answers a replay with the identical body', async () => {
-    const headers = { 'idempotency-key': randomUUID() }
-    const first = expectStatus(201, await postBatch(app, numbered(300), headers))
-    const before = await app.written()
-    const second = expectStatus(201, await postBatch(app, numbered(300), headers))
-    assert.equal(second.body, first.body)
-    assert.equal(second.headers['idempotency-replayed'], 'true')
-    assert.equal(first.headers['idempotency-replayed'], undefined)
-    assert.equal(second.headers['content-type'], first.headers['content-type'])
-    assert.deepEqual(await app.written(), before)
-    const other = await postBatch(app, numbered(299), headers)
-    assert.equal(other.json().code, 'idempotency_key_reused')
-    assert.equal(other.statusCode, 422)
-  })
+  await t.test(
+    'answers a replay with the identical body, and another body with idempotency_key_reused',
+    async () => {
+      const headers = { 'idempotency-key': randomUUID() }
+      const first = expectStatus(201, await postBatch(app, numbered(300), headers))
+      const before = await app.written()
+      const second = expectStatus(201, await postBatch(app, numbered(300), headers))
+      assert.equal(second.body, first.body)
+      assert.equal(second.headers['idempotency-replayed'], 'true')
+      assert.equal(first.headers['idempotency-replayed'], undefined)
+      assert.equal(second.headers['content-type'], first.headers['content-type'])
+      assert.deepEqual(await app.written(), before)
+      const other = await postBatch(app, numbered(299), headers)
+      assert.equal(other.json().code, 'idempotency_key_reused')
+      assert.equal(other.statusCode, 422)
+    },
+  )
 })

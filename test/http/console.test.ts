@@ -29,7 +29,7 @@ test('the console', async (t) => {
   const script = names.find((name) => /^console-.*\.js$/.test(name))!
   const textOf = (name: string) => readFileSync(join(dir, name), 'utf8')
 
-  await t.test('is one page, asked for anew each time, under a policy without an exception', async () => {
+  await t.test('is one page that is not cached and has a strict content security policy', async () => {
     const { statusCode, headers, body } = await get('/console/')
     assert.equal(statusCode, 200)
     assert.equal(body, textOf('index.html'))
@@ -45,12 +45,12 @@ test('the console', async (t) => {
     assert.equal(again.statusCode, 304)
   })
 
-  await t.test('is found without the slash, below whatever path a proxy puts it', async () => {
+  await t.test('redirects to the relative path with the slash, below any proxy path', async () => {
     const { statusCode, headers } = await get('/console')
     assert.deepEqual([statusCode, headers['location']], [302, 'console/'])
   })
 
-  await t.test('has files that a browser keeps, and gets compressed', async () => {
+  await t.test('serves its files compressed and immutable for caches', async () => {
     const { statusCode, headers, rawPayload } = await get(`/console/${script}`, { 'accept-encoding': 'gzip' })
     assert.equal(statusCode, 200)
     assert.equal(headers['cache-control'], 'public, max-age=31536000, immutable')
@@ -59,13 +59,13 @@ test('the console', async (t) => {
     assert.equal(gunzipSync(rawPayload).toString(), textOf(script))
   })
 
-  await t.test('has the verifier for a disk as a file to be saved', async () => {
+  await t.test('serves the offline verifier as a download', async () => {
     const { statusCode, headers } = await get('/console/verify.html')
     assert.equal(statusCode, 200)
     assert.equal(headers['content-disposition'], 'attachment; filename="tallystick-verify.html"')
   })
 
-  await t.test('has nothing else', async () => {
+  await t.test('answers 404 for all other files', async () => {
     const nowhere = [
       'nothing.js',
       '../package.json',
@@ -79,18 +79,18 @@ test('the console', async (t) => {
     for (const name of nowhere) assertProblem(await get(`/console/${name}`), 404, 'not_found', name)
   })
 
-  await t.test('can be switched off', async () => {
+  await t.test('can be turned off', async () => {
     const off = open(null)
     for (const url of ['/console', '/console/', `/console/${script}`])
       assert.equal((await off(url)).statusCode, 404)
   })
 
-  await t.test('says so where it was not built', async () => {
+  await t.test('answers 404 with a reason if the console was not built', async () => {
     const { detail } = assertProblem(await open(join(dir, 'nowhere'))('/console/'), 404, 'not_found')
     assert.equal(detail, 'the console was not built')
   })
 
-  await t.test('loads less than 60 KB, and the verifier when it is needed', () => {
+  await t.test('loads less than 60 KB at first, and the verifier only when needed', () => {
     const first = new Set(['index.html', names.find((name) => name.endsWith('.css'))!])
     const load = (name: string) => {
       if (first.has(name)) return
@@ -106,7 +106,7 @@ test('the console', async (t) => {
     assert.ok(names.some((name) => name.endsWith('.js') && textOf(name).includes(verifier)))
   })
 
-  await t.test('makes no markup of what it is told', () => {
+  await t.test('uses no function that turns text into markup or code', () => {
     for (const name of names.filter((one) => one.startsWith('console-')))
       assert.doesNotMatch(textOf(name), /insertAdjacentHTML|document\.write|outerHTML|\beval\(|new Function/)
   })

@@ -15,14 +15,14 @@ test('GET /docs', async (t) => {
   const get = (url: string, headers = {}) => app.send('GET', url, { key: null, headers })
   const page = expectStatus(200, await get('/docs'))
 
-  await t.test('is where the address of the server leads, also below a path', async () => {
+  await t.test('is where / redirects, also below a path', async () => {
     for (const at of ['http://localhost/', 'https://ledger.example/some/path/']) {
       const { location } = expectStatus(302, await get('/')).headers
       assert.equal(new URL(location as string, at).href, `${at}docs`)
     }
   })
 
-  await t.test('works below a path of a proxy, and sends what is tried out to that path', async (t) => {
+  await t.test('works below a proxy path, and sends tried requests to that path', async (t) => {
     const target = await addressOf(app)
     const proxy = createServer((request, response) => {
       assert.ok(request.url!.startsWith('/some/path/'), request.url)
@@ -51,19 +51,19 @@ test('GET /docs', async (t) => {
     assert.equal(JSON.parse(dataset.configuration).baseServerURL, start)
   })
 
-  await t.test('leads to no service of a vendor', () => {
+  await t.test('disables the vendor’s services', () => {
     const configuration = JSON.parse(CONFIGURATION.exec(page.body)![1]!)
     assert.deepEqual([configuration.agent, configuration.mcp], [{ disabled: true }, { disabled: true }])
   })
 
-  await t.test('names nothing that another server would have to send', () => {
+  await t.test('loads nothing from another server', () => {
     assert.equal(page.headers['content-type'], 'text/html; charset=utf-8')
     const addresses = [...page.body.matchAll(ADDRESSES)].map((match) => match[1])
     assert.deepEqual(addresses, ['data:,', 'openapi.json', 'docs/base.js', 'docs/scalar.js'])
     assert.doesNotMatch(page.body, /https?:/)
   })
 
-  await t.test('lets no script in but its own, and is shown in no frame', () => {
+  await t.test('allows only its own scripts, and no frames', () => {
     const policy = page.headers['content-security-policy'] as string
     const directives = new Map(
       policy.split('; ').map((d) => [d.split(' ')[0], d.split(' ').slice(1).join(' ')]),
@@ -76,7 +76,7 @@ test('GET /docs', async (t) => {
     assert.deepEqual(inline, ['', '', ''])
   })
 
-  await t.test('has its script, and does not send it again to a client that has it', async () => {
+  await t.test('serves its script with an ETag, and answers 304 to a client that has it', async () => {
     const script = expectStatus(200, await get('/docs/scalar.js'))
     assert.equal(script.headers['content-type'], 'text/javascript; charset=utf-8')
     assert.ok(script.body.length > 1_000_000)

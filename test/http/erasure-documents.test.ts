@@ -42,7 +42,7 @@ test('every document of a gated record can be erased', async (t) => {
   const OF_LEDGER = ['/v1/entries', '/v1/export']
   const ofBoth = await secrets(OF_LEDGER)
 
-  await t.test('the answer names what else of the record lies beside the chain', async () => {
+  await t.test('the answer lists the record’s remaining documents', async () => {
     const { erasure, remaining } = expectStatus(202, await eraseAt(app, payload!.address)).json()
     assert.deepEqual(remaining, others)
     assert.deepEqual(
@@ -51,7 +51,7 @@ test('every document of a gated record can be erased', async (t) => {
     )
   })
 
-  await t.test('and anybody who follows it has erased all of them in the end', async () => {
+  await t.test('erasing the listed documents one by one leaves none, each with its own entry', async () => {
     const { keys } = (await app.send('GET', '/.well-known/tallystick-keys.json')).json()
     for (const [place, { document, seq, completion, address }] of others.entries()) {
       const { erasure, remaining } = expectStatus(202, await eraseAt(app, address, { body: ERASE })).json()
@@ -74,7 +74,7 @@ test('every document of a gated record can be erased', async (t) => {
     }
   })
 
-  await t.test('nobody is shown any of them from the moment on that the entries stand', async () => {
+  await t.test('no reader shows an erased document, as soon as its entry is written', async () => {
     assert.deepEqual([await secrets(OF_RECORD), await found()], [[0, 0], [other.id]])
     assert.deepEqual(
       await secrets(OF_LEDGER),
@@ -83,7 +83,7 @@ test('every document of a gated record can be erased', async (t) => {
     await assertVerifies(app)
   })
 
-  await t.test('the record shows which entry erased each, and stands where it stood', async () => {
+  await t.test('the record shows which entry erased each document, and is otherwise unchanged', async () => {
     const after = await app.get(id)
     const { completion, verification, revision, verdict, overturn } = before.gated
     const erasedBy = (step: { seq: number }) => {
@@ -104,7 +104,7 @@ test('every document of a gated record can be erased', async (t) => {
     })
   })
 
-  await t.test('the worker takes them away, and none of another record', async () => {
+  await t.test('the worker removes the documents of this record only', async () => {
     await eraser.run()
     assert.equal(takenAway(eraser.logged, app.ledger.ledger.id), documents.length)
     assert.ok(eraser.logged.every(({ level, ledger }) => level === 'info' || ledger !== app.ledger.ledger.id))
@@ -121,7 +121,7 @@ test('every document of a gated record can be erased', async (t) => {
   })
 })
 
-test('a document of a gated record is erased alone', async (t) => {
+test('one document of a gated record is erased alone', async (t) => {
   const app = await sharedGatedApp()
   const eraser = openEraser(t, app)
   const headers = (step: string) => ({ 'idempotency-key': `key of ${step}`.replaceAll(' ', '-') })
@@ -138,13 +138,13 @@ test('a document of a gated record is erased alone', async (t) => {
   const hidden = { ...judged.gated.verdict, reason: null, salt: null, erasedBy: entry.seq }
   const shown = { ...judged, gated: { ...judged.gated, verdict: hidden } }
 
-  await t.test('the others are shown as before', async () => {
+  await t.test('the other documents are shown as before', async () => {
     assert.deepEqual(await app.get(id), shown)
     await eraser.run()
     assert.deepEqual(await app.get(id), shown)
   })
 
-  await t.test('only the request that wrote it can’t be told from another any more', async () => {
+  await t.test('only the request that wrote the document can no longer be replayed', async () => {
     const again = await app.step(id, 'completions', completions)
     assert.equal(again.headers['idempotency-replayed'], 'true')
     assert.deepEqual(again.json().gated.completion, gated.completion)
@@ -156,7 +156,7 @@ test('a document of a gated record is erased alone', async (t) => {
     assert.equal(forgotten.length, 1)
   })
 
-  await t.test('of two reasons of one record only the one that was named', async () => {
+  await t.test('of two reasons of one record only the named one is erased', async () => {
     const overturned = await app.take(id, 'overturn', { body: PERSONAL_REASON })
     expectStatus(202, await eraseAt(app, `/v1/records/${id}/entries/${overturned.entry.seq}/reason`))
     await eraser.run()
@@ -166,7 +166,7 @@ test('a document of a gated record is erased alone', async (t) => {
   })
 })
 
-test('evidence and payload are erased while their completion waits for the worker', async (t) => {
+test('evidence and payload are erased while their completion waits for verification', async (t) => {
   const app = await sharedGatedApp()
   const eraser = openEraser(t, app)
   const { id, gated } = await app.reach('SUBMITTED', { payload: { quantity: 100, name: SECRET } })
@@ -181,21 +181,21 @@ test('evidence and payload are erased while their completion waits for the worke
   assert.deepEqual([waiting.state, waiting.nextEvents], ['SUBMITTED', ['completion-verified']])
   await eraser.run()
 
-  await t.test('what the worker compares of it is nothing', async () => {
+  await t.test('the verification compares no erased values, and is DISCREPANT', async () => {
     const { state, gated } = await app.verify(id)
     assert.equal(state, 'DISCREPANT')
     assert.doesNotMatch(JSON.stringify(gated.verification.values), new RegExp(`${SECRET}|100`))
     await assertVerifies(app)
   })
 
-  await t.test('and who asks again hears of the values that were made meanwhile', async () => {
+  await t.test('a repeated erasure gets already_ended and lists the new values document', async () => {
     const problem = assertProblem(await eraseAt(app, evidence), 409, 'already_ended')
     const [{ document, completion }] = problem['remaining'] as [{ document: string; completion: string }]
     assert.deepEqual([document, completion], ['values', gated.completion.id])
   })
 })
 
-test('a record whose documents were erased takes its further steps', async (t) => {
+test('a record with erased documents can take further steps', async (t) => {
   const app = await sharedGatedApp()
   const eraser = openEraser(t, app)
   const { id } = await app.reach('VERIFIED')
@@ -228,7 +228,7 @@ test('DELETE of a document of a gated record', async (t) => {
       assert.deepEqual(await app.written(), before)
     })
 
-    await t.test(`answers a retry of the erasure of ${document} as it did then`, async () => {
+    await t.test(`answers a retry of the erasure of ${document} with the first answer`, async () => {
       const target = documentsOf(await makePersonalGated(app)).find((one) => one.document === document)!
       const headers = { 'idempotency-key': `erase-${document}` }
       const first = expectStatus(202, await eraseAt(app, target.address, { headers }))
@@ -238,7 +238,7 @@ test('DELETE of a document of a gated record', async (t) => {
       assert.equal(again.body, first.body)
     })
 
-    await t.test(`lets one of many at once erase ${document}`, async () => {
+    await t.test(`of simultaneous requests to erase ${document} one succeeds`, async () => {
       const target = documentsOf(await makePersonalGated(app)).find((one) => one.document === document)!
       const answers = await Promise.all(Array.from({ length: 5 }, () => eraseAt(app, target.address)))
       const won = answers.filter((answer) => answer.statusCode === 202)
@@ -257,7 +257,7 @@ test('DELETE of a document of a gated record', async (t) => {
     })
   }
 
-  await t.test('answers 404 to what is no such document of this record', async () => {
+  await t.test('answers 404 for a document that this record does not have', async () => {
     const { id, completions, firstSeq } = await makePersonalGated(app)
     const [mine] = completions
     const another = await makePersonalGated(app)

@@ -9,12 +9,12 @@ import { assertIntact, erase, linesOf, PERSONAL, postBatch, SECRET } from '../he
 import { runs } from '../helpers/runs.ts'
 import { sharedApp } from '../helpers/shared-app.ts'
 
-test('an export verifies, whatever is erased while it is made', async (t) => {
+test('an export verifies, whatever is erased meanwhile', async (t) => {
   const app = await sharedApp()
   const eraser = openEraser(t, app)
 
   await t.test(
-    'a document that is erased before its line is read takes the export up to the erasure',
+    'an erasure before the document’s line is read extends the export up to the erasure’s entry',
     async (t) => {
       const [first, second] = [await app.notarize(PERSONAL), await app.notarize(PERSONAL)]
       onQuery(t, app, 'read_entries', [async () => void expectStatus(202, await erase(app, first.id))])
@@ -27,7 +27,7 @@ test('an export verifies, whatever is erased while it is made', async (t) => {
     },
   )
 
-  await t.test('and what that brings in may be erased as well', async (t) => {
+  await t.test('a second erasure within the added entries extends the export again', async (t) => {
     const first = await app.notarize(PERSONAL)
     let later = { id: '', entry: { seq: 0 } }
     onQuery(t, app, 'read_entries', [
@@ -47,7 +47,7 @@ test('an export verifies, whatever is erased while it is made', async (t) => {
     await assertIntact(text, lines.length)
   })
 
-  await t.test('entries that were asked for by number are no more than that', async (t) => {
+  await t.test('a request for a range of entries is not extended by an erasure', async (t) => {
     const record = await app.notarize(PERSONAL)
     onQuery(t, app, 'read_entries', [async () => void expectStatus(202, await erase(app, record.id))])
     const after = record.entry.seq - 1
@@ -61,7 +61,7 @@ test('an export verifies, whatever is erased while it is made', async (t) => {
     assert.equal(next.kind, 'payload-erased', 'the next pages hold it')
   })
 
-  await t.test('a document that is erased after its line was read is shown, and was there', async (t) => {
+  await t.test('a document erased after its line was read is still exported', async (t) => {
     const record = await app.notarize(PERSONAL)
     onQuery(t, app, 'find_checkpoint', [async () => void expectStatus(202, await erase(app, record.id))])
     const text = (await app.send('GET', '/v1/export')).body
@@ -70,7 +70,7 @@ test('an export verifies, whatever is erased while it is made', async (t) => {
   })
 
   await t.test(
-    'a record of a batch takes the export up to its erasure, taken from its chunk by then or not',
+    'erasures in a batch extend the export, before and after the worker removed the records',
     async (t) => {
       for (const isTaken of [false, true]) {
         const batch = expectStatus(201, await postBatch(app, 70)).json()
@@ -95,7 +95,7 @@ test('an export verifies, whatever is erased while it is made', async (t) => {
     },
   )
 
-  await t.test('at any moment, with a worker at work', async (t) => {
+  await t.test('erasures at random moments, with a worker running', async (t) => {
     const ids = await Promise.all(
       Array.from({ length: runs(40, 12) }, async () => (await app.notarize(PERSONAL)).id),
     )
@@ -118,12 +118,12 @@ test('an export verifies, whatever is erased while it is made', async (t) => {
   })
 })
 
-test('an export verifies, whatever of a gated record is erased while it is made', async (t) => {
+test('an export verifies, whatever of a gated record is erased meanwhile', async (t) => {
   const app = await sharedGatedApp()
   const eraser = openEraser(t, app)
 
   await t.test(
-    'a document that is erased before its line is read takes the export up to the erasure',
+    'an erasure before the document’s line is read extends the export up to the erasure’s entry',
     async (t) => {
       const [, evidence, values, reason] = documentsOf(await makePersonalGated(app))
       for (const { address, seq } of [evidence!, values!, reason!]) {
@@ -143,7 +143,7 @@ test('an export verifies, whatever of a gated record is erased while it is made'
     },
   )
 
-  await t.test('a document that is erased after its line was read is shown, and was there', async (t) => {
+  await t.test('a document erased after its line was read is still exported', async (t) => {
     const [, evidence] = documentsOf(await makePersonalGated(app))
     onQuery(t, app, 'find_checkpoint', [
       async () => void expectStatus(202, await eraseAt(app, evidence!.address)),
@@ -154,7 +154,7 @@ test('an export verifies, whatever of a gated record is erased while it is made'
   })
 })
 
-test('an export that would need a key which its first line does not name is broken off', async (t) => {
+test('an export that needs a key missing from its first line is answered 503 unavailable', async (t) => {
   const app = await buildTestApp(t)
   const record = await app.notarize()
   onQuery(t, app, 'read_entries', [

@@ -45,13 +45,13 @@ test('DELETE /v1/records/{id}/payload', async (t) => {
     },
   )
 
-  await t.test('takes a code alone', async () => {
+  await t.test('accepts a code without a reason', async () => {
     const record = await app.notarize()
     const { erasure } = expectStatus(202, await erase(app, record.id, { code: 'expired' })).json()
     assert.deepEqual([erasure.code, erasure.reason], ['expired', null])
   })
 
-  await t.test('refuses a second erasure, and names the entry of the first', async () => {
+  await t.test('refuses a second erasure and names the first one’s entry', async () => {
     const record = await app.notarize()
     const { seq } = expectStatus(202, await erase(app, record.id)).json().erasure.entry
     const before = await app.written()
@@ -63,7 +63,7 @@ test('DELETE /v1/records/{id}/payload', async (t) => {
     assert.deepEqual(await app.written(), before)
   })
 
-  await t.test('lets one of many at once win', async () => {
+  await t.test('of simultaneous erasures one succeeds, the others get 409 already_ended', async () => {
     const record = await app.notarize()
     const answers = await Promise.all(Array.from({ length: 8 }, () => erase(app, record.id)))
     const [won, ...others] = answers.filter((answer) => answer.statusCode === 202)
@@ -77,7 +77,7 @@ test('DELETE /v1/records/{id}/payload', async (t) => {
   })
 
   await t.test(
-    'answers a retry with the same Idempotency-Key the same, and refuses another request',
+    'a retry with the same Idempotency-Key gets the first answer; another body gets idempotency_key_reused',
     async () => {
       const record = await app.notarize()
       const headers = { 'idempotency-key': `erase-${record.id}` }
@@ -116,7 +116,7 @@ test('DELETE /v1/records/{id}/payload', async (t) => {
     })
   }
 
-  await t.test('reads its body as strictly as every other', async () => {
+  await t.test('refuses duplicate members, an empty body and other content types', async () => {
     const record = await app.notarize()
     const url = `/v1/records/${record.id}/payload`
     const twice = await app.send('DELETE', url, { text: '{"code":"a","code":"b"}' })
@@ -126,14 +126,14 @@ test('DELETE /v1/records/{id}/payload', async (t) => {
     assertProblem(await app.send('DELETE', url, plain), 415, 'unsupported_media_type')
   })
 
-  await t.test('takes the longest code and reason', async () => {
+  await t.test('accepts the longest code and reason', async () => {
     const record = await app.notarize()
     const longest = { code: 'a'.repeat(64), reason: '𝄞'.repeat(1_000) }
     const { erasure } = expectStatus(202, await erase(app, record.id, longest)).json()
     assert.equal(erasure.reason, longest.reason)
   })
 
-  await t.test('answers 404 to ids that are none of the ledger’s', async () => {
+  await t.test('answers 404 to ids that are not records of the ledger', async () => {
     const elsewhere = await app.newLedger()
     const foreign = await app.notarize(genericBody(), { key: elsewhere.key.key })
     const { batch } = expectStatus(201, await postBatch(app, 1)).json()
@@ -141,7 +141,7 @@ test('DELETE /v1/records/{id}/payload', async (t) => {
       assertProblem(await erase(app, id), 404, 'not_found')
   })
 
-  await t.test('needs the scope payloads:erase, and no other', async () => {
+  await t.test('needs only the scope payloads:erase', async () => {
     const record = await app.notarize()
     const writer = await addKey(app, { scopes: ['records:write', 'records:read', 'keys:manage'] })
     const refused = assertProblem(await erase(app, record.id, ERASE, { key: writer }), 403, 'forbidden')
@@ -151,7 +151,7 @@ test('DELETE /v1/records/{id}/payload', async (t) => {
   })
 })
 
-test('nobody is shown what was erased', async (t) => {
+test('erased documents are hidden', async (t) => {
   const app = await sharedApp()
   const eraser = openEraser(t, app)
   const headers = { 'idempotency-key': 'the-first-request' }
@@ -227,9 +227,9 @@ test('nobody is shown what was erased', async (t) => {
     await assertVerifies(app)
   }
 
-  await t.test('from the moment on that the entry stands', assertHidden)
+  await t.test('from every reader as soon as the entry is written', assertHidden)
 
-  await t.test('nor a client that repeats the request that wrote it', async () => {
+  await t.test('from a client that repeats the request that wrote them', async () => {
     const again = expectStatus(201, await app.send('POST', '/v1/records', { body, headers }))
     assert.equal(again.headers['idempotency-replayed'], 'true')
     assert.equal(again.body, (await app.send('GET', `/v1/records/${record.id}`)).body)
@@ -241,7 +241,7 @@ test('nobody is shown what was erased', async (t) => {
     )
   })
 
-  await t.test('nor a reader of the database, once the worker came', async () => {
+  await t.test('from a reader of the database, once the worker has run', async () => {
     await eraser.run()
     assert.deepEqual(
       eraser.logged
@@ -264,7 +264,7 @@ test('nobody is shown what was erased', async (t) => {
     assert.equal(keys.length, 2, 'a short request could be guessed from its fingerprint')
   })
 
-  await t.test('and a retry of the request that wrote it is another request now', async () => {
+  await t.test('and a later retry of that request gets idempotency_key_reused', async () => {
     const again = await app.send('POST', '/v1/records', { body, headers })
     assertProblem(again, 422, 'idempotency_key_reused')
     const batchAgain = await postBatch(app, 3, { 'idempotency-key': 'the-batch' })
@@ -272,7 +272,7 @@ test('nobody is shown what was erased', async (t) => {
   })
 
   await t.test(
-    'an auditor sees that, when, why and by whom it was erased, and what it hashed to',
+    'an auditor sees the erasure’s entry and the document’s digest, but not the document',
     async () => {
       const auditor = await addKey(app, { scopes: ['audit:read'] })
       const lines = await app.entries('', { key: auditor })

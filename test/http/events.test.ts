@@ -22,7 +22,7 @@ test('GET /v1/events', async (t) => {
   const seqOf = (event: (typeof events)[0]) => event.data.entry?.seq ?? event.data.checkpoint.size - 1
 
   await t.test(
-    'tells every kind of event but those of peers, in the order of the chain, each checkpoint behind what it covers',
+    'lists every kind of event but those of peers, in chain order, checkpoints after their entries',
     () => {
       // `letEventsHappen` (test/helpers/event-ledger.ts) must cause every new type of event. Events from peers are
       // tested in test/system/federation/received-events.test.ts.
@@ -41,7 +41,7 @@ test('GET /v1/events', async (t) => {
     },
   )
 
-  await t.test('says what is signed, and where it stands', () => {
+  await t.test('shows the signed statement, its entry and its time', () => {
     for (const { data, timestamp } of events.filter(({ data }) => data.entry !== null)) {
       const entry = entries[data.entry.seq]
       const statement = parseStatement(parseEnvelope(fromBase64(entry.envelope)).payload)
@@ -52,7 +52,7 @@ test('GET /v1/events', async (t) => {
     }
   })
 
-  await t.test('of a verdict tells the signal with its envelope, and of nothing else an envelope', () => {
+  await t.test('only the signal of a verdict has an envelope', () => {
     const signals = events.filter(({ type }) => type === 'signal.emitted')
     assert.deepEqual(
       signals.map(({ data }) => [data.signal.decision, data.record.state, data.record.version]),
@@ -70,65 +70,59 @@ test('GET /v1/events', async (t) => {
       assert.equal('envelope' in event.data, event.type === 'signal.emitted', event.type)
   })
 
-  await t.test(
-    'gives each event an id of its own, in the order of their times, the same each time',
-    async () => {
-      const ids = events.map(({ id }) => id)
-      assert.equal(new Set(ids).size, ids.length)
-      const again = await allEvents(app, { limit: 3 })
-      assert.deepEqual(again, events)
-      // The ids sort by time, because the first ten digits of an id, after its prefix, contain its time of 48 bits.
-      const inOrder = (by: (event: (typeof events)[0]) => string) => events.map(by).sort()
-      assert.deepEqual(
-        inOrder(({ id }) => id.slice(4, 14)),
-        events
-          .toSorted((a, b) => Date.parse(a.timestamp) - Date.parse(b.timestamp))
-          .map(({ id }) => id.slice(4, 14)),
-      )
-    },
-  )
+  await t.test('gives each event a stable id of its own, in the order of times', async () => {
+    const ids = events.map(({ id }) => id)
+    assert.equal(new Set(ids).size, ids.length)
+    const again = await allEvents(app, { limit: 3 })
+    assert.deepEqual(again, events)
+    // The ids sort by time, because the first ten digits of an id, after its prefix, contain its time of 48 bits.
+    const inOrder = (by: (event: (typeof events)[0]) => string) => events.map(by).sort()
+    assert.deepEqual(
+      inOrder(({ id }) => id.slice(4, 14)),
+      events
+        .toSorted((a, b) => Date.parse(a.timestamp) - Date.parse(b.timestamp))
+        .map(({ id }) => id.slice(4, 14)),
+    )
+  })
 
-  await t.test(
-    'refuses what is no filter, no cursor, and a place that the ledger has not come to',
-    async () => {
-      const { nextCursor } = await eventPage(app, { from: 'end' })
-      for (const [query, path] of [
-        ['events=record.recorded,record.lost', '/events'],
-        ['events=', '/events'],
-        ['events=webhook.test', '/events'],
-        [`events=${Array(33).fill('record.recorded').join(',')}`, '/events'],
-        ['types=Generic/1', '/types'],
-        ['types=generic/1,', '/types'],
-        ['cursor=garbage', '/cursor'],
-        [`cursor=${movedCursor(nextCursor, [1, 2, 0])}`, '/cursor'],
-        [`cursor=${movedCursor(nextCursor, [1e15, 0, 0])}`, '/cursor'],
-        [`cursor=${movedCursor(nextCursor, [0, 0, 1_000_000])}`, '/cursor'],
-        [`cursor=${nextCursor}&from=end`, '/from'],
-        ['limit=201', '/limit'],
-        ['from=middle', '/from'],
-        ['after=1', ''],
-      ]) {
-        const problem = assertProblem(await app.send('GET', `/v1/events?${query}`), 422, 'invalid_request')
-        assert.equal(problem['path'], path, query)
-      }
-      const beyond = movedCursor(nextCursor, [1e15, 0, 0])
-      assert.match(
-        assertProblem(await app.send('GET', `/v1/events?cursor=${beyond}`), 422, 'invalid_request')[
-          'detail'
-        ] as string,
-        /beyond the ledger’s end/,
-      )
-    },
-  )
+  await t.test('refuses unknown filters, invalid cursors, and a cursor beyond the ledger’s end', async () => {
+    const { nextCursor } = await eventPage(app, { from: 'end' })
+    for (const [query, path] of [
+      ['events=record.recorded,record.lost', '/events'],
+      ['events=', '/events'],
+      ['events=webhook.test', '/events'],
+      [`events=${Array(33).fill('record.recorded').join(',')}`, '/events'],
+      ['types=Generic/1', '/types'],
+      ['types=generic/1,', '/types'],
+      ['cursor=garbage', '/cursor'],
+      [`cursor=${movedCursor(nextCursor, [1, 2, 0])}`, '/cursor'],
+      [`cursor=${movedCursor(nextCursor, [1e15, 0, 0])}`, '/cursor'],
+      [`cursor=${movedCursor(nextCursor, [0, 0, 1_000_000])}`, '/cursor'],
+      [`cursor=${nextCursor}&from=end`, '/from'],
+      ['limit=201', '/limit'],
+      ['from=middle', '/from'],
+      ['after=1', ''],
+    ]) {
+      const problem = assertProblem(await app.send('GET', `/v1/events?${query}`), 422, 'invalid_request')
+      assert.equal(problem['path'], path, query)
+    }
+    const beyond = movedCursor(nextCursor, [1e15, 0, 0])
+    assert.match(
+      assertProblem(await app.send('GET', `/v1/events?cursor=${beyond}`), 422, 'invalid_request')[
+        'detail'
+      ] as string,
+      /beyond the ledger’s end/,
+    )
+  })
 
-  await t.test('takes no method but GET', async () => {
+  await t.test('answers 405 to all methods but GET and OPTIONS', async () => {
     for (const method of ['HEAD', 'POST', 'DELETE', 'QUERY'] as const) {
       const response = await app.app.inject({ method: method as 'GET', url: '/v1/events' })
       assert.deepEqual([response.statusCode, response.headers['allow']], [405, 'GET, OPTIONS'], method)
     }
   })
 
-  await t.test('is for anybody who may read records or audit, and shows neither documents', async () => {
+  await t.test('needs records:read or audit:read, and shows no documents', async () => {
     const auditor = await addKey(app, { scopes: ['audit:read'] })
     const reader = await addKey(app, { scopes: ['records:read'] })
     const all = await allEvents(app, { limit: 200 })
@@ -142,7 +136,7 @@ test('the filters of events', async (t) => {
   const events = await allEvents(app)
   const typesOf = (list: typeof events) => new Set(list.map(({ type }) => type))
 
-  await t.test('by event leave the others out, and change nothing of an event', async () => {
+  await t.test('by event name leave out other events, and change no event', async () => {
     for (const names of [
       ['signal.emitted'],
       ['verdict.rendered'],
@@ -155,29 +149,32 @@ test('the filters of events', async (t) => {
     }
   })
 
-  await t.test('by type are of records and batches; what is of no record comes in any case', async () => {
-    const generic = await allEvents(app, { types: 'generic/1' })
-    assert.deepEqual(
-      typesOf(generic),
-      new Set([
-        'record.recorded',
-        'batch.recorded',
-        'payload.erased',
-        'statement.registered',
-        'checkpoint.published',
-      ]),
-    )
-    assert.deepEqual(await allEvents(app, { types: 'generic', limit: 1 }), generic)
-    const delivery = await allEvents(app, { types: 'delivery,nothing/7' })
-    assert.equal(
-      delivery.length + generic.length,
-      events.length + delivery.filter((e) => !e.data.record).length,
-    )
-    const none = await allEvents(app, { types: 'delivery/2', events: 'record.created,record.recorded' })
-    assert.deepEqual(none, [])
-  })
+  await t.test(
+    'by type select events of records and batches; events without a record are always listed',
+    async () => {
+      const generic = await allEvents(app, { types: 'generic/1' })
+      assert.deepEqual(
+        typesOf(generic),
+        new Set([
+          'record.recorded',
+          'batch.recorded',
+          'payload.erased',
+          'statement.registered',
+          'checkpoint.published',
+        ]),
+      )
+      assert.deepEqual(await allEvents(app, { types: 'generic', limit: 1 }), generic)
+      const delivery = await allEvents(app, { types: 'delivery,nothing/7' })
+      assert.equal(
+        delivery.length + generic.length,
+        events.length + delivery.filter((e) => !e.data.record).length,
+      )
+      const none = await allEvents(app, { types: 'delivery/2', events: 'record.created,record.recorded' })
+      assert.deepEqual(none, [])
+    },
+  )
 
-  await t.test('pass on a place behind what they left out, also to another filter', async () => {
+  await t.test('move the cursor past the events that they leave out, also for another filter', async () => {
     const only = await eventPage(app, { events: 'record.cancelled' })
     assert.equal(only.data.length, 1)
     assert.deepEqual(await eventPage(app, { cursor: only.nextCursor }), { ...only, data: [] })
@@ -191,7 +188,7 @@ test('with records:read:own', async (t) => {
   const app = await buildEventLedger(t, await publishedApp())
   const events = await allEvents(app)
 
-  await t.test('an agent hears of the records that name it, and of nothing else', async () => {
+  await t.test('an agent gets only the events of records that name it', async () => {
     const { performer, stranger } = app.agents
     const theirs = await allEvents(app, {}, performer.key)
     const named = events.filter(({ data }) => data.record?.type === 'delivery/1')
@@ -204,7 +201,7 @@ test('with records:read:own', async (t) => {
   })
 
   await t.test(
-    'it hears of what it writes itself, of its batches, and of what is written in its name',
+    'an agent gets events of its own records and batches, and of records on its behalf',
     async () => {
       const { stranger, gateway } = app.agents
       const { nextCursor: cursor } = await eventPage(app, { from: 'end' })
@@ -223,7 +220,7 @@ test('with records:read:own', async (t) => {
   )
 })
 
-test('an entry that cannot be read ends the stream of events before it', async (t) => {
+test('an unreadable entry ends the events before it, with 500 integrity_fault', async (t) => {
   const app = await buildEventLedger(t, await publishedApp())
   const events = await allEvents(app)
   const at = events.findIndex(({ type }) => type === 'record.activated')

@@ -5,7 +5,7 @@ import { FailureLog } from '../../src/http/failure-log.ts'
 
 const WHERE = { method: 'POST', route: '/v1/records' }
 
-test('what fails for every request is said once, with a count; a bug is said each time, with its stack', () => {
+test('repeated unavailability is logged once with a count; an internal error each time with its stack', () => {
   const lines: [details: object, message: string][] = []
   const log = { error: (details: object, message: string) => void lines.push([details, message]) }
   const failures = new FailureLog()
@@ -20,7 +20,7 @@ test('what fails for every request is said once, with a count; a bug is said eac
   assert.deepEqual(lines[3], [{ ...WHERE, error: bug, code: 'internal_error' }, 'request failed'])
 })
 
-test('a peer that comes while its peering is suspended is no failure', () => {
+test('a suspended peer’s request is not logged', () => {
   const said: object[] = []
   const log = { error: (details: object) => void said.push(details) }
   const error = { message: 'suspended', stack: 'long' }
@@ -28,7 +28,7 @@ test('a peer that comes while its peering is suspended is no failure', () => {
   assert.deepEqual(said, [])
 })
 
-test('a refusal is made without a stack, and a fault of the server with one', () => {
+test('a refusal has no stack; an integrity fault has one', () => {
   assert.doesNotMatch(new ApiError('not_found', 'no such record').stack!, /\n/)
   assert.match(new ApiError('integrity_fault', 'contradicts').stack!, /failure-log\.test/)
   assert.match(new Error('the next one').stack!, /failure-log\.test/)

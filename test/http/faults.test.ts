@@ -23,7 +23,7 @@ test('a connection that is lost after the commit', async (t) => {
     const body = url === '/v1/records' ? genericBody() : { records: [genericBody(), genericBody({ n: 2 })] }
 
     await t.test(
-      `makes ${url} answer outcome_unknown, and a retry with the key the first outcome`,
+      `makes ${url} answer outcome_unknown; a retry with the key gets the first outcome`,
       async () => {
         const headers = { 'idempotency-key': randomUUID() }
         const answer = await loseAnswer(app, proxy, () => app.send('POST', url, { body, headers }))
@@ -40,7 +40,7 @@ test('a connection that is lost after the commit', async (t) => {
     )
   }
 
-  await t.test('is not to be retried without an Idempotency-Key', async () => {
+  await t.test('gets outcome_unknown that is not retryable without an Idempotency-Key', async () => {
     const answer = await loseAnswer(app, proxy, () =>
       app.send('POST', '/v1/records', { body: genericBody() }),
     )
@@ -49,7 +49,7 @@ test('a connection that is lost after the commit', async (t) => {
     assert.match(problem['detail'] as string, /may write it twice/)
   })
 
-  await t.test('leaves nobody of a whole batch of requests with a wrong answer', async () => {
+  await t.test('leaves every request of a commit batch with its own answer or outcome_unknown', async () => {
     const before = await countEntries(app)
     const requests = Array.from({ length: 40 }, (_, i) => ({
       body: genericBody({ i }),
@@ -69,23 +69,20 @@ test('a connection that is lost after the commit', async (t) => {
     assert.equal(await countEntries(app), before + 41) // The 40 requests each wrote an entry, and so did the request of `loseAnswer`.
   })
 
-  await t.test(
-    'makes the operator’s route say that it does not know whether there is a ledger',
-    async (t) => {
-      // The signers are loaded in advance. Otherwise the first answer, which gets lost, would be that of the query for
-      // keys.
-      const signer = await app.deps.signers.load()
-      t.mock.method(app.deps.signers, 'load', async () => signer)
-      const body = { name: 'lost' }
-      const response = await loseAnswer(app, proxy, () =>
-        app.send('POST', '/v1/ledgers', { key: OPERATOR_KEY, body }),
-      )
-      assert.equal(assertProblem(response, 503, 'outcome_unknown')['retryable'], false)
-      assert.doesNotMatch(response.body, /tly_/)
-    },
-  )
+  await t.test('makes the operator’s POST /v1/ledgers answer outcome_unknown without a key', async (t) => {
+    // The signers are loaded in advance. Otherwise the first answer, which gets lost, would be that of the query for
+    // keys.
+    const signer = await app.deps.signers.load()
+    t.mock.method(app.deps.signers, 'load', async () => signer)
+    const body = { name: 'lost' }
+    const response = await loseAnswer(app, proxy, () =>
+      app.send('POST', '/v1/ledgers', { key: OPERATOR_KEY, body }),
+    )
+    assert.equal(assertProblem(response, 503, 'outcome_unknown')['retryable'], false)
+    assert.doesNotMatch(response.body, /tly_/)
+  })
 
-  await t.test('of a replay, too, is answered with a problem that can be retried', async (t) => {
+  await t.test('during a replay is also answered with a retryable problem', async (t) => {
     const request = { body: genericBody(), headers: { 'idempotency-key': randomUUID() } }
     const first = expectStatus(201, await app.send('POST', '/v1/records', request))
     t.mock.method(
@@ -109,7 +106,7 @@ test('a connection that is lost after the commit', async (t) => {
   })
 })
 
-test('a connection that is lost before the request arrives is an unknown outcome, and nothing was written', async (t) => {
+test('a connection lost before the request arrives gets outcome_unknown, and nothing is written', async (t) => {
   const { app, proxy } = await buildBehindProxy(t)
   await app.notarize()
   const before = await app.written()
@@ -122,7 +119,7 @@ test('a connection that is lost before the request arrives is an unknown outcome
   assert.equal(retry.headers['idempotency-replayed'], undefined)
 })
 
-test('a ledger that changes its signing key again and again', async (t) => {
+test('a ledger whose signing key keeps changing', async (t) => {
   const app = await buildTestApp(t)
   const before = await app.written()
   const writes = [
@@ -130,7 +127,7 @@ test('a ledger that changes its signing key again and again', async (t) => {
     ['/v1/records/batch', { records: [genericBody()] }],
   ] as const
 
-  await t.test('makes a write be signed three times, and refused, to be sent again', async (t) => {
+  await t.test('makes a write be signed three times, then refused as retryable', async (t) => {
     // This key is never the ledger's key, so Postgres refuses every entry as stale.
     const other = makeEd25519Signer(nativeProviders.sha256, new Uint8Array(32).fill(1))
     t.mock.method(app.deps.signers, 'signerOf', () => other)
@@ -145,12 +142,12 @@ test('a ledger that changes its signing key again and again', async (t) => {
     assert.deepEqual(await app.written(), before)
   })
 
-  await t.test('takes the same write when that is over', async () => {
+  await t.test('accepts the same write once the key is stable', async () => {
     for (const [url, body] of writes) expectStatus(201, await app.send('POST', url, { body }))
   })
 })
 
-test('a database that is away', async (t) => {
+test('an unreachable database', async (t) => {
   const { app, proxy } = await buildBehindProxy(t)
   const record = await app.notarize()
   const stranger = await app.newLedger()
@@ -159,7 +156,7 @@ test('a database that is away', async (t) => {
   await sleep(50) // Idle connections need some time to notice that they were cut.
 
   await t.test(
-    'makes writes and reads 503 unavailable, to be retried, and keeps the process alive',
+    'makes writes and reads answer 503 unavailable, retryable, while /livez answers 200',
     async () => {
       for (const [method, url, options] of [
         ['POST', '/v1/records', { body: genericBody() }],
@@ -182,13 +179,13 @@ test('a database that is away', async (t) => {
     },
   )
 
-  await t.test('changes nothing about what is wrong with a request', async () => {
+  await t.test('does not change the refusals of invalid requests', async () => {
     assertProblem(await app.send('POST', '/v1/records', { body: {} }), 422, 'invalid_request')
     assertProblem(await app.send('GET', '/v1/entries', { key: 'tly_x' }), 401, 'unauthenticated')
     assertProblem(await app.send('GET', '/nowhere'), 404, 'not_found')
   })
 
-  await t.test('is used again when it is back, without a restart', async () => {
+  await t.test('is used again once reachable, without a restart', async () => {
     proxy.accept()
     assert.deepEqual(await app.written(), before)
     // The database is retried after pauses of at most half a second.
@@ -198,7 +195,7 @@ test('a database that is away', async (t) => {
   })
 })
 
-test('an export whose database goes away ends like no whole one ends', async (t) => {
+test('an export is aborted without a checkpoint line if the database becomes unreachable', async (t) => {
   const { app, proxy } = await buildBehindProxy(t)
   for (let i = 0; i < 12; i++) {
     const records = Array.from({ length: 60 }, () => genericBody({ text: 'x'.repeat(60_000) }))
@@ -220,20 +217,20 @@ test('an export whose database goes away ends like no whole one ends', async (t)
   proxy.accept()
 })
 
-test('a session that Postgres ends', async (t) => {
+test('a session that Postgres terminates', async (t) => {
   const app = await buildTestApp(t)
   const terminate = (where: string) =>
     app.sql(`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and usename = 'tallystick_api' and ${where}`)
 
-  await t.test('while idle is replaced without anybody noticing', async () => {
+  await t.test('while idle is replaced without a failed request', async () => {
     await terminate('true')
     await sleep(50)
     await app.notarize()
     expectStatus(200, await app.send('GET', '/readyz', { key: null }))
   })
 
-  await t.test('during an append makes its outcome unknown', async (t) => {
+  await t.test('during an append makes its answer outcome_unknown', async (t) => {
     const release = await lockHeads(t, app.database.superuserUrl)
     const request = { body: genericBody(), headers: { 'idempotency-key': randomUUID() } }
     const pending = app.send('POST', '/v1/records', request)
@@ -243,7 +240,7 @@ test('a session that Postgres ends', async (t) => {
     expectStatus(201, await app.send('POST', '/v1/records', request))
   })
 
-  await t.test('after a failover to a standby leaves writes unavailable and reads as they were', async () => {
+  await t.test('after a failover to a standby: writes get 503 unavailable, reads work', async () => {
     const record = await app.notarize()
     const before = await app.written()
     const { name } = app.database
@@ -263,7 +260,7 @@ test('a session that Postgres ends', async (t) => {
   })
 })
 
-test('more than can be written', async (t) => {
+test('more writes than the queue can hold', async (t) => {
   const app = await buildTestApp(t)
   await app.notarize()
   const before = await countEntries(app)
@@ -273,7 +270,7 @@ test('more than can be written', async (t) => {
   const fillers: TestLedger[] = []
   for (let i = 0; i < 13; i++) fillers.push(await createTestLedger(client))
 
-  await t.test('is refused at once with 503 overloaded, and what was taken is written', async (t) => {
+  await t.test('are refused at once with 503 overloaded, and the accepted writes succeed', async (t) => {
     const release = await lockHeads(t, app.database.superuserUrl)
     const writes = [
       ['/v1/records', genericBody()],
@@ -312,7 +309,7 @@ test('more than can be written', async (t) => {
   })
 })
 
-test('a server whose clock is off is told so, and writes nothing', async (t) => {
+test('a server whose clock is off by a minute answers writes with 503 clock_skew and writes nothing', async (t) => {
   let offMs = 0
   const app = await buildTestApp(t, { now: () => Date.now() + offMs })
   const before = await app.written()

@@ -79,7 +79,7 @@ test('POST /v1/records with a gated type', async (t) => {
   })
 
   await t.test(
-    'takes a payload alone: the principal judges, whoever activates performs, three revisions',
+    'needs only a payload; defaults: gate principal, open performer, three revisions, no deadline',
     async () => {
       const { gated } = expectStatus(201, await post({})).json()
       const {
@@ -106,7 +106,7 @@ test('POST /v1/records with a gated type', async (t) => {
     },
   )
 
-  await t.test('takes task/1 with any object, in every ledger', async () => {
+  await t.test('accepts task/1 with any object, in every ledger', async () => {
     const elsewhere = await app.newLedger()
     const response = await app.send('POST', '/v1/records', {
       key: elsewhere.key.key,
@@ -115,7 +115,7 @@ test('POST /v1/records with a gated type', async (t) => {
     assert.equal(expectStatus(201, response).json().state, 'CREATED')
   })
 
-  await t.test('is by the principal in whose name it is made', async () => {
+  await t.test('takes the agent of onBehalfOf as principal', async () => {
     const record = expectStatus(201, await post({ onBehalfOf: stranger.id }, { as: 'gateway' })).json()
     assert.deepEqual(
       [record.actor, record.onBehalfOf, record.gated.principal],
@@ -123,7 +123,7 @@ test('POST /v1/records with a gated type', async (t) => {
     )
   })
 
-  await t.test('refuses a principal that performs, himself or by a gateway', async () => {
+  await t.test('refuses a performer that is the principal, also through a gateway', async () => {
     for (const [as, body] of [
       ['principal', { performer: principal.id }],
       ['gateway', { performer: gateway.id }],
@@ -186,14 +186,14 @@ test('POST /v1/records with a gated type', async (t) => {
     })
   }
 
-  await t.test('takes a tolerance as wide as the type allows, and none at all', async () => {
+  await t.test('accepts any tolerance up to the type’s, and empty tolerances', async () => {
     for (const tolerances of [{ quantity: { percent: '10' } }, { quantity: { percent: '0' } }, {}]) {
       const record = expectStatus(201, await post({ tolerances })).json()
       assert.deepEqual(record.gated.tolerances, tolerances)
     }
   })
 
-  await t.test('refuses a performer that the ledger does not have, or has no more', async () => {
+  await t.test('refuses unknown performers, and disabled performers and principals', async () => {
     const elsewhere = await app.newLedger()
     const gone = await app.addAgent('gone', ['records:write'])
     expectStatus(200, await app.send('POST', `/v1/agents/${gone.id}/disable`, { body: {} }))
@@ -202,12 +202,12 @@ test('POST /v1/records with a gated type', async (t) => {
     await assertRefused({ onBehalfOf: gone.id }, 422, 'agent_disabled', { as: 'gateway' })
   })
 
-  await t.test('refuses a payload that the type does not take', async () => {
+  await t.test('refuses a payload that does not fit the type with 422 payload_invalid', async () => {
     const problem = await assertRefused({ payload: { quantity: 'many' } }, 422, 'payload_invalid')
     assert.equal(problem['path'], '/quantity')
   })
 
-  await t.test('refuses a parent that the ledger does not have, and takes one that is gated', async () => {
+  await t.test('refuses an unknown parent with unknown_parent, and accepts a gated parent', async () => {
     await assertRefused({ parent: 'rec_01jegv5gyme05800000000000a' }, 422, 'unknown_parent')
     const parent = await app.create()
     const child = expectStatus(201, await post({ parent: parent.id }, { as: 'performer' })).json()
@@ -215,7 +215,7 @@ test('POST /v1/records with a gated type', async (t) => {
     assert.deepEqual([tree.record, tree.children.data], [await app.get(parent.id), [child]])
   })
 
-  await t.test('refuses terms for what is notarized, and gated types in a batch', async () => {
+  await t.test('refuses terms for notarized types, and gated types in a batch', async () => {
     for (const [name, value] of Object.entries({
       performer: performer.id,
       gate: 'auto',
@@ -242,18 +242,15 @@ test('POST /v1/records with a gated type', async (t) => {
     assert.deepEqual(await app.written(), before)
   })
 
-  await t.test(
-    'refuses a key without records:write, and one that names another agent without agents:act',
-    async () => {
-      const reader = await app.addAgent('reader', ['records:read'])
-      const refused = await assertRefused({}, 403, 'forbidden', { as: reader })
-      assert.equal(refused['scope'], 'records:write')
-      const acting = await assertRefused({ onBehalfOf: performer.id }, 403, 'forbidden', { as: 'stranger' })
-      assert.equal(acting['scope'], 'agents:act')
-    },
-  )
+  await t.test('refuses a key without records:write, and onBehalfOf without agents:act', async () => {
+    const reader = await app.addAgent('reader', ['records:read'])
+    const refused = await assertRefused({}, 403, 'forbidden', { as: reader })
+    assert.equal(refused['scope'], 'records:write')
+    const acting = await assertRefused({ onBehalfOf: performer.id }, 403, 'forbidden', { as: 'stranger' })
+    assert.equal(acting['scope'], 'agents:act')
+  })
 
-  await t.test('is found by its type and state among others', async () => {
+  await t.test('is found by type and state', async () => {
     const record = expectStatus(201, await post({})).json()
     const found = await app.send('GET', '/v1/records?type=delivery/1&state=CREATED&limit=1')
     assert.deepEqual(expectStatus(200, found).json().data, [record])

@@ -35,29 +35,29 @@ test('a deadline that has passed', async (t) => {
     assert.deepEqual(await app.written(), before)
   }
 
-  await t.test('refuses an activation, and lets the principal cancel', async () => {
+  await t.test('refuses an activation; the principal can still cancel', async () => {
     await assertLate(created.id, 'activate', 'CREATED')
     await app.take(created.id, 'cancel')
   })
 
-  await t.test('refuses a completion, and lets the worker expire it', async () => {
+  await t.test('refuses a completion; the worker can expire the record', async () => {
     await assertLate(active.id, 'completions', 'ACTIVE')
     const { state, version, nextEvents, entry, gated } = await app.expire(active.id)
     assert.deepEqual([state, version, nextEvents, entry.kind], ['EXPIRED', 3, [], 'record-expired'])
     assert.equal(gated.completion, null)
   })
 
-  await t.test('does not touch what was delivered in time', async () => {
+  await t.test('does not affect a completion that was in time', async () => {
     await app.verify(submitted.id)
     assert.equal((await app.take(submitted.id, 'verdict')).state, 'ACCEPTED')
   })
 
-  await t.test('comes after the state: what is over is over', async () => {
+  await t.test('is checked after the state: an ended record gets state_conflict', async () => {
     const problem = assertProblem(await app.step(created.id, 'completions'), 409, 'state_conflict')
     assert.equal(problem['state'], 'CANCELLED')
   })
 
-  await t.test('refuses the completion of a revision that was asked for in vain', async () => {
+  await t.test('refuses the completion after a late revision, and the record expires', async () => {
     const soon = after(SOON_MS)
     const { id } = await app.create({ deadline: soon })
     await app.take(id, 'activate')
@@ -69,7 +69,7 @@ test('a deadline that has passed', async (t) => {
     assert.equal((await app.expire(id)).state, 'EXPIRED')
   })
 
-  await t.test('is none where none was agreed', async () => {
+  await t.test('never passes if the terms have no deadline', async () => {
     const { id, nextEvents } = await app.create()
     assert.ok(!nextEvents.includes('record-expired'))
     await app.expireOverdue()
@@ -77,7 +77,7 @@ test('a deadline that has passed', async (t) => {
   })
 })
 
-test('the database’s clock decides about deadlines, not the server’s', async (t) => {
+test('deadlines are checked by the database’s clock, not the server’s', async (t) => {
   let skewMs = 0
   const app = await buildGatedApp(t, { now: () => Date.now() + skewMs })
   async function activeUntil(deadline: string): Promise<string> {
@@ -86,19 +86,22 @@ test('the database’s clock decides about deadlines, not the server’s', async
     return id
   }
 
-  await t.test('a server that is fast takes what is in time', async () => {
+  await t.test('a server whose clock is fast accepts a completion in time', async () => {
     skewMs = 0
     const id = await activeUntil(after(SKEW_MS / 2))
     skewMs = SKEW_MS
     assert.equal((await app.take(id, 'completions')).state, 'SUBMITTED')
   })
 
-  await t.test('a server that is slow refuses what is late', async () => {
-    skewMs = 0
-    const deadline = after(SOON_MS)
-    const id = await activeUntil(deadline)
-    skewMs = -SKEW_MS
-    await pass(deadline)
-    assertProblem(await app.step(id, 'completions'), 409, 'deadline_passed')
-  })
+  await t.test(
+    'a server whose clock is slow refuses a late completion with 409 deadline_passed',
+    async () => {
+      skewMs = 0
+      const deadline = after(SOON_MS)
+      const id = await activeUntil(deadline)
+      skewMs = -SKEW_MS
+      await pass(deadline)
+      assertProblem(await app.step(id, 'completions'), 409, 'deadline_passed')
+    },
+  )
 })

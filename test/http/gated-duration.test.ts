@@ -19,7 +19,7 @@ const SERVER_MS_MAX = 300
 const PLAIN_RECORDS_MAX = 12
 const POLL_MS = 2
 
-test('a gated record takes less than 300 ms of server time, from its creation to its acceptance', async (t) => {
+test('the requests of a gated record take less than 300 ms, from creation to acceptance', async (t) => {
   const app = await buildGatedApp(t)
   const worker = await startWorker({
     ...testConfig(app.database.apiUrl),

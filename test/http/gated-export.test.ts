@@ -4,7 +4,7 @@ import { parseLines } from '../helpers/app.ts'
 import { FAILING, sharedGatedApp } from '../helpers/gated-app.ts'
 import { addKey } from '../helpers/more-keys.ts'
 
-test('each step’s line shows the document that it digests, and the other steps have none', async () => {
+test('an export shows each step’s document, and none for steps without one', async () => {
   const app = await sharedGatedApp()
   const { id } = await app.reach('DISCREPANT')
   await app.take(id, 'revision', { body: { reason: 'too few' } })

@@ -24,7 +24,7 @@ test('an Idempotency-Key on the steps of a gated record', async (t) => {
     assert.deepEqual(await app.written(), before)
   }
 
-  await t.test('replays each with the record as it was then, however far it has come since', async () => {
+  await t.test('replays each step with the record as it was after that step', async () => {
     const sent: [Response, () => Promise<Response>][] = []
     const createBody = {
       type: 'delivery/1',
@@ -57,7 +57,7 @@ test('an Idempotency-Key on the steps of a gated record', async (t) => {
     assert.equal(created.json().gated.performer, null)
   })
 
-  await t.test('replays a cancellation, and one after another request has cancelled is refused', async () => {
+  await t.test('replays a cancellation, and refuses a second one with 409 state_conflict', async () => {
     const { id } = await app.reach('ACTIVE')
     const send = (key: string) => app.step(id, 'cancel', { headers: keyed(key) })
     const key = randomUUID()
@@ -67,7 +67,7 @@ test('an Idempotency-Key on the steps of a gated record', async (t) => {
     assert.deepEqual([refused['state'], refused['nextEvents']], ['CANCELLED', []])
   })
 
-  await t.test('is not used up by a refusal', async () => {
+  await t.test('can be used again after a refusal', async () => {
     const { id } = await app.create()
     const headers = keyed(randomUUID())
     assertProblem(await app.step(id, 'completions', { headers }), 409, 'state_conflict')
@@ -75,7 +75,7 @@ test('an Idempotency-Key on the steps of a gated record', async (t) => {
     assert.equal((await app.take(id, 'completions', { headers })).state, 'SUBMITTED')
   })
 
-  await t.test('refuses another body, another step and another record, whatever their state', async () => {
+  await t.test('refuses another body, step or record with idempotency_key_reused, in any state', async () => {
     const [one, other] = [await app.reach('ACTIVE'), await app.reach('ACTIVE')]
     const headers = keyed(randomUUID())
     await app.take(one.id, 'completions', { headers })
@@ -95,7 +95,7 @@ test('an Idempotency-Key on the steps of a gated record', async (t) => {
     assert.deepEqual(await app.written(), before)
   })
 
-  await t.test('replays in spite of an If-Match that no longer holds', async () => {
+  await t.test('replays although its If-Match no longer matches', async () => {
     const { id } = await app.create()
     const headers = keyed(randomUUID(), { 'if-match': '"1"' })
     const first = expectStatus(200, await app.step(id, 'activate', { headers }))
@@ -104,7 +104,7 @@ test('an Idempotency-Key on the steps of a gated record', async (t) => {
     await assertReplays(first, () => app.step(id, 'activate', { headers }))
   })
 
-  await t.test('makes one entry of many requests at once, and as many equal answers', async () => {
+  await t.test('makes one entry and equal answers of simultaneous requests', async () => {
     const ways: [StepName, string][] = [
       ['activate', 'CREATED'],
       ['completions', 'ACTIVE'],
@@ -124,7 +124,7 @@ test('an Idempotency-Key on the steps of a gated record', async (t) => {
     }
   })
 
-  await t.test('makes one record of many creations at once', async () => {
+  await t.test('makes one record of simultaneous creations', async () => {
     const headers = keyed(randomUUID())
     const body = { type: 'task/1', payload: { once: true }, gate: 'auto' }
     const answers = await Promise.all(
@@ -134,7 +134,7 @@ test('an Idempotency-Key on the steps of a gated record', async (t) => {
     assert.equal(new Set(answers.map((answer) => answer.body)).size, 1)
   })
 
-  await t.test('replays what was done in time when the time is over', async () => {
+  await t.test('replays requests after their deadline has passed', async () => {
     const soon = new Date(Date.now() + SOON_MS).toISOString()
     const headers = () => keyed(randomUUID())
     const [created, completed, judged] = [headers(), headers(), headers()]
@@ -155,7 +155,7 @@ test('an Idempotency-Key on the steps of a gated record', async (t) => {
     await assertReplays(third, judge)
   })
 
-  await t.test('belongs to the agent, not to the one in whose name it acts', async () => {
+  await t.test('belongs to the actor, not to the agent of onBehalfOf', async () => {
     const { id } = await app.create({ performer: undefined })
     const headers = keyed(randomUUID())
     const body = { onBehalfOf: app.agents.stranger.id }

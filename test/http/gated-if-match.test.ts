@@ -17,23 +17,26 @@ test('If-Match on the steps of a gated record', async (t) => {
   const app = await sharedGatedApp()
 
   for (const step of STEP_NAMES) {
-    await t.test(`${step}: refuses another version, and takes the one that ETag says`, async () => {
-      const { id, version, state } = await app.reach(BEFORE[step])
-      const { etag } = (await app.send('GET', `/v1/records/${id}`)).headers
-      assert.equal(etag, `"${version}"`)
-      const before = await app.written()
-      for (const other of [version - 1, version + 1].filter((n) => n > 0)) {
-        const response = await app.step(id, step, { headers: { 'if-match': `"${other}"` } })
-        const problem = assertProblem(response, 412, 'version_mismatch')
-        assert.deepEqual([problem['version'], problem['state']], [version, state])
-      }
-      assert.deepEqual(await app.written(), before)
-      const taken = expectStatus(200, await app.step(id, step, { headers: { 'if-match': etag as string } }))
-      assert.equal(taken.headers['etag'], `"${version + 1}"`)
-    })
+    await t.test(
+      `${step}: refuses another version with 412, and accepts the version of the ETag`,
+      async () => {
+        const { id, version, state } = await app.reach(BEFORE[step])
+        const { etag } = (await app.send('GET', `/v1/records/${id}`)).headers
+        assert.equal(etag, `"${version}"`)
+        const before = await app.written()
+        for (const other of [version - 1, version + 1].filter((n) => n > 0)) {
+          const response = await app.step(id, step, { headers: { 'if-match': `"${other}"` } })
+          const problem = assertProblem(response, 412, 'version_mismatch')
+          assert.deepEqual([problem['version'], problem['state']], [version, state])
+        }
+        assert.deepEqual(await app.written(), before)
+        const taken = expectStatus(200, await app.step(id, step, { headers: { 'if-match': etag as string } }))
+        assert.equal(taken.headers['etag'], `"${version + 1}"`)
+      },
+    )
   }
 
-  await t.test('takes any version with *', async () => {
+  await t.test('accepts any version with *', async () => {
     const { id } = await app.create()
     expectStatus(200, await app.step(id, 'activate', { headers: { 'if-match': '*' } }))
   })
@@ -50,7 +53,7 @@ test('If-Match on the steps of a gated record', async (t) => {
     '"1-gzip"',
     '"2", W/"1"',
   ]) {
-    await t.test(`does not find the version in ${value}`, async () => {
+    await t.test(`refuses ${value} with 412 version_mismatch`, async () => {
       const { id } = await app.create()
       const before = await app.written()
       const response = await app.step(id, 'activate', { headers: { 'if-match': value } })
@@ -59,7 +62,7 @@ test('If-Match on the steps of a gated record', async (t) => {
     })
   }
 
-  await t.test('takes a list that has the version', async () => {
+  await t.test('accepts a list that contains the version', async () => {
     for (const value of ['"1", "2"', 'W/"1" , "7","1"', '"7", *']) {
       const { id } = await app.create()
       expectStatus(200, await app.step(id, 'activate', { headers: { 'if-match': value } }))
@@ -67,7 +70,7 @@ test('If-Match on the steps of a gated record', async (t) => {
   })
 
   for (const value of ['1', '01', 'x', '', ',']) {
-    await t.test(`refuses ${JSON.stringify(value)}`, async () => {
+    await t.test(`refuses ${JSON.stringify(value)} with 422 invalid_request`, async () => {
       const { id } = await app.create()
       const before = await app.written()
       const response = await app.step(id, 'activate', { headers: { 'if-match': value } })
@@ -76,7 +79,7 @@ test('If-Match on the steps of a gated record', async (t) => {
     })
   }
 
-  await t.test('comes after whose step it is, and before the state', async () => {
+  await t.test('is checked after the party and before the state', async () => {
     const accepted = await app.reach('ACCEPTED')
     const headers = { 'if-match': '"1"' }
     assertProblem(await app.step(accepted.id, 'verdict', { as: 'performer', headers }), 403, 'not_entitled')
@@ -85,7 +88,7 @@ test('If-Match on the steps of a gated record', async (t) => {
     assertProblem(await app.step(accepted.id, 'verdict', { headers: current }), 409, 'state_conflict')
   })
 
-  await t.test('lets one of two who have read the same version through', async () => {
+  await t.test('lets one of several requests with the same version succeed, the others get 412', async () => {
     for (let round = 0; round < 5; round++) {
       const { id, version } = await app.reach('VERIFIED')
       const headers = { 'if-match': `"${version}"` }
@@ -99,7 +102,7 @@ test('If-Match on the steps of a gated record', async (t) => {
     }
   })
 
-  await t.test('of what is notarized says the version too', async () => {
+  await t.test('also applies to the version of a notarized record', async () => {
     const { id } = await app.notarize()
     assert.equal((await app.send('GET', `/v1/records/${id}`)).headers['etag'], '"1"')
     const headers = { 'if-match': '"2"' }

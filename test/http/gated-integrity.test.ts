@@ -42,30 +42,30 @@ async function assertFault(app: GatedApp, { id }: { id: string }, steps: readonl
 
 const moveTo = `update tallystick.gated_records set state = $2 where record_id = $1`
 
-test('columns that say another state than what was signed', async (t) => {
+test('columns whose state contradicts the entries', async (t) => {
   const app = await sharedGatedApp()
 
   for (const from of ['CREATED', 'ACTIVE', 'SUBMITTED', 'CANCELLED', 'ACCEPTED', 'REJECTED', 'DISCREPANT']) {
-    await t.test(`VERIFIED instead of ${from}: nothing is judged`, async () => {
+    await t.test(`VERIFIED instead of ${from}: verdict and revision get integrity_fault`, async () => {
       const record = await app.reach(from)
       await tamper(app, record, moveTo, ['VERIFIED'])
       await assertFault(app, record, ['verdict', 'revision'])
     })
   }
 
-  await t.test('REJECTED instead of ACCEPTED: nothing is released a second time', async () => {
+  await t.test('REJECTED instead of ACCEPTED: overturn gets integrity_fault', async () => {
     const record = await app.reach('ACCEPTED')
     await tamper(app, record, moveTo, ['REJECTED'])
     await assertFault(app, record, ['overturn'])
   })
 
-  await t.test('REJECTED instead of VERIFIED: nothing is released that nobody judged', async () => {
+  await t.test('REJECTED instead of VERIFIED: overturn gets integrity_fault', async () => {
     const record = await app.reach('VERIFIED')
     await tamper(app, record, moveTo, ['REJECTED'])
     await assertFault(app, record, ['overturn'])
   })
 
-  await t.test('the fault is in the log with its reason, and not in the answer', async () => {
+  await t.test('the reason of the fault is in the log, and not in the answer', async () => {
     const record = await app.reach('SUBMITTED')
     await tamper(app, record, moveTo, ['VERIFIED'])
     const response = await app.step(record.id, 'verdict')
@@ -79,10 +79,10 @@ test('columns that say another state than what was signed', async (t) => {
   })
 })
 
-test('columns that say another version, digest or entry than what was signed', async (t) => {
+test('columns whose version, digest or entry contradicts the entries', async (t) => {
   const app = await sharedGatedApp()
 
-  await t.test('a version further on, or further back', async () => {
+  await t.test('a higher or lower version: verdict and revision get integrity_fault', async () => {
     for (const by of [1, -1]) {
       const record = await app.reach('VERIFIED')
       await tamper(
@@ -95,7 +95,7 @@ test('columns that say another version, digest or entry than what was signed', a
     }
   })
 
-  await t.test('rolled back to the round before: what was verified then is not judged now', async () => {
+  await t.test('a row rolled back to an earlier round: the verdict is refused', async () => {
     const { id } = await app.reach('VERIFIED')
     const verified = await app.get(id)
     await app.take(id, 'revision')
@@ -119,14 +119,14 @@ test('columns that say another version, digest or entry than what was signed', a
         where ledger_id = (select ledger_id from tallystick.records where record_id = $1) and seq = $2`,
     ],
   ] as const) {
-    await t.test(`another digest of ${what}: nothing is judged`, async () => {
+    await t.test(`another digest of ${what}: verdict and revision get integrity_fault`, async () => {
       const record = await app.reach('VERIFIED')
       await tamper(app, record, sql, [record.gated.completion.seq])
       await assertFault(app, record, ['verdict', 'revision'])
     })
   }
 
-  await t.test('another envelope under the last entry', async () => {
+  await t.test('another envelope of the last entry: verdict and revision get integrity_fault', async () => {
     const record = await app.reach('VERIFIED')
     const other = await app.reach('VERIFIED')
     const sql = `update tallystick.entries e set envelope = o.envelope, leaf = o.leaf from tallystick.entries o
@@ -136,7 +136,7 @@ test('columns that say another version, digest or entry than what was signed', a
   })
 })
 
-test('columns that say other parties or terms than what was signed', async (t) => {
+test('columns whose parties or terms contradict the entries', async (t) => {
   const app = await sharedGatedApp()
   const idOf = (name: AgentName) => parseId('agt', app.agents[name].id)
   async function assertFaultOf(record: { id: string }, step: StepName, as: AgentName): Promise<void> {
@@ -146,13 +146,13 @@ test('columns that say other parties or terms than what was signed', async (t) =
   }
   const set = (column: string) => `update tallystick.gated_records set ${column} = $2 where record_id = $1`
 
-  await t.test('another principal: its verdict is not signed', async () => {
+  await t.test('another principal: its verdict and revision get integrity_fault', async () => {
     const record = await app.reach('VERIFIED')
     await tamper(app, record, set('principal_id'), [idOf('gateway')])
     for (const step of ['verdict', 'revision'] as const) await assertFaultOf(record, step, 'gateway')
   })
 
-  await t.test('another performer: the real one does not overturn its own rejection', async () => {
+  await t.test('another performer: the real performer’s overturn gets integrity_fault', async () => {
     const both = await app.addAgent('performs and overturns', ['records:write', 'verdicts:overturn'])
     for (const performer of [both.id, undefined]) {
       const { id } = await app.create({ performer })
@@ -167,23 +167,26 @@ test('columns that say other parties or terms than what was signed', async (t) =
     }
   })
 
-  await t.test('another gate: what the rules alone were to judge, nobody else does', async () => {
-    const { id } = await app.create({ gate: 'auto' })
-    await app.take(id, 'activate')
-    await app.take(id, 'completions', { body: { evidence: FAILING } })
-    await tamper(app, { id }, set('gate'), ['principal'])
-    await assert.rejects(app.verify(id), /the gate is principal, but auto was signed/)
-    assertProblem(await app.step(id, 'verdict'), 409, 'state_conflict')
-  })
+  await t.test(
+    'gate principal instead of auto: verification fails, and the principal cannot judge',
+    async () => {
+      const { id } = await app.create({ gate: 'auto' })
+      await app.take(id, 'activate')
+      await app.take(id, 'completions', { body: { evidence: FAILING } })
+      await tamper(app, { id }, set('gate'), ['principal'])
+      await assert.rejects(app.verify(id), /the gate is principal, but auto was signed/)
+      assertProblem(await app.step(id, 'verdict'), 409, 'state_conflict')
+    },
+  )
 
-  await t.test('more revisions than were agreed', async () => {
+  await t.test('a higher number of revisions: revision gets integrity_fault', async () => {
     const record = await app.reach('VERIFIED', { maxRevisions: 0 })
     await tamper(app, record, set('max_revisions'), [5])
     await assertFaultOf(record, 'revision', 'principal')
   })
 })
 
-test('an old, genuine completion-verified: pass that is inserted again after a revision', async (t) => {
+test('an old pass verification that is inserted again after a revision', async (t) => {
   const app = await buildGatedApp(t)
 
   /**
@@ -235,12 +238,15 @@ test('an old, genuine completion-verified: pass that is inserted again after a r
       ['as the next version', 'g.version + 1'],
       ['as the version that it was', 'e.version'],
     ] as const) {
-      await t.test(`${what}, where the new completion is ${last}: it is never judged`, async () => {
-        const { old, record } = await revised(last)
-        await insertAgain(record, old.seq, version)
-        assert.equal((await app.get(record.id)).state, 'VERIFIED')
-        await assertFault(app, record, ['verdict', 'revision'])
-      })
+      await t.test(
+        `${what}, with the new completion ${last}: verdict and revision get integrity_fault`,
+        async () => {
+          const { old, record } = await revised(last)
+          await insertAgain(record, old.seq, version)
+          assert.equal((await app.get(record.id)).state, 'VERIFIED')
+          await assertFault(app, record, ['verdict', 'revision'])
+        },
+      )
     }
   }
 })

@@ -159,7 +159,7 @@ function isOvertaken(response: Response, { state, version }: ModelRecord): boole
   return said.join() === ['state_conflict', true, state, version].join()
 }
 
-test('any requests, one after another, are answered as the model says', async () => {
+test('random requests, one after another, get the model’s answers', async () => {
   const app = await sharedGatedApp()
   const seen = new Set<string>()
   const drawn = fc.array(
@@ -225,7 +225,7 @@ test('any requests, one after another, are answered as the model says', async ()
   assert.ok(reached.length >= wanted.length - missingMax, `came only to ${[...seen].sort().join(', ')}`)
 })
 
-test('requests in flight together end as if they had come one after another', async () => {
+test('simultaneous random requests end as in some sequential order', async () => {
   const app = await sharedGatedApp()
   let contended = 0
   const rounds = fc.array(

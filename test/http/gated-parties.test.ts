@@ -4,14 +4,14 @@ import { expectStatus } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { STEP_BODIES, STEP_NAMES, sharedGatedApp } from '../helpers/gated-app.ts'
 
-test('a gateway with agents:act takes the steps of the agent that it names', async (t) => {
+test('a gateway with agents:act takes steps on behalf of the agent that it names', async (t) => {
   const app = await sharedGatedApp()
   const { performer, stranger, gateway } = app.agents
   const as = 'gateway'
   const forPrincipal = { onBehalfOf: stranger.id }
   const forPerformer = { onBehalfOf: performer.id }
 
-  await t.test('of both sides, one after the other', async () => {
+  await t.test('acts for principal and performer of one record', async () => {
     const record = await app.create({ ...forPrincipal, gate: 'principal' }, { as })
     await app.take(record.id, 'activate', { as, body: forPerformer })
     await app.take(record.id, 'completions', { as, body: { ...STEP_BODIES.completions, ...forPerformer } })
@@ -24,14 +24,14 @@ test('a gateway with agents:act takes the steps of the agent that it names', asy
     )
   })
 
-  await t.test('or the agent itself does, with a key of its own', async () => {
+  await t.test('the agent itself can take the next step with its own key', async () => {
     const record = await app.create(forPrincipal, { as })
     await app.take(record.id, 'activate')
     const cancelled = await app.take(record.id, 'cancel', { as: 'stranger' })
     assert.deepEqual([cancelled.state, cancelled.gated.cancellation.by], ['CANCELLED', stranger.id])
   })
 
-  await t.test('and not by its own name', async () => {
+  await t.test('is refused with not_entitled without onBehalfOf', async () => {
     const record = await app.create(forPrincipal, { as })
     const before = await app.written()
     for (const step of ['activate', 'cancel'] as const)
@@ -39,7 +39,7 @@ test('a gateway with agents:act takes the steps of the agent that it names', asy
     assert.deepEqual(await app.written(), before)
   })
 
-  await t.test('not in the name of one whose step it is not', async () => {
+  await t.test('is refused with not_entitled if the named agent is not the step’s party', async () => {
     const record = await app.create(forPrincipal, { as })
     const before = await app.written()
     for (const [step, onBehalfOf, role] of [
@@ -59,7 +59,7 @@ test('a gateway with agents:act takes the steps of the agent that it names', asy
     assert.deepEqual(await app.written(), before)
   })
 
-  await t.test('not without the scope: nobody speaks for another agent by naming it', async () => {
+  await t.test('is refused without the scope agents:act', async () => {
     const record = await app.create()
     const before = await app.written()
     for (const step of STEP_NAMES) {
@@ -73,7 +73,7 @@ test('a gateway with agents:act takes the steps of the agent that it names', asy
     assert.deepEqual(await app.written(), before)
   })
 
-  await t.test('not of an agent that the ledger does not have, or has no more', async () => {
+  await t.test('is refused for unknown and for disabled agents', async () => {
     const record = await app.create()
     const gone = await app.addAgent('gone', [])
     expectStatus(200, await app.send('POST', `/v1/agents/${gone.id}/disable`, { body: {} }))
@@ -89,7 +89,7 @@ test('a gateway with agents:act takes the steps of the agent that it names', asy
     assert.deepEqual(await app.written(), before)
   })
 
-  await t.test('and anybody who overturns may do so for another, but not for the performer', async () => {
+  await t.test('an overturn may be on behalf of any agent but the performer', async () => {
     const both = await app.addAgent('appeals', ['verdicts:overturn', 'agents:act'])
     const { id } = await app.reach('REJECTED')
     const overturn = (onBehalfOf: string) =>
@@ -99,7 +99,7 @@ test('a gateway with agents:act takes the steps of the agent that it names', asy
     assert.equal(overturned.gated.overturn.by, stranger.id)
   })
 
-  await t.test('and no performer judges its own work for the principal, or for anybody else', async () => {
+  await t.test('a performer may not judge or overturn on behalf of others', async () => {
     const agent = await app.addAgent('both', ['records:write', 'verdicts:overturn', 'agents:act'])
     const { id } = await app.create({ performer: agent.id, gate: 'principal' })
     await app.take(id, 'activate', { as: agent })
@@ -128,7 +128,7 @@ test('an open performer', async (t) => {
   const { stranger } = app.agents
   const open = (body = {}, options = {}) => app.create({ performer: undefined, ...body }, options)
 
-  await t.test('is not the principal, himself or by a gateway', async () => {
+  await t.test('cannot be the principal, also not through a gateway', async () => {
     const mine = await open()
     const theirs = await open({ onBehalfOf: stranger.id }, { as: 'gateway' })
     const before = await app.written()
@@ -143,7 +143,7 @@ test('an open performer', async (t) => {
     assert.equal((await app.get(mine.id)).gated.performer, null)
   })
 
-  await t.test('is the first of many at once', async () => {
+  await t.test('is the first of simultaneous activations, the others get not_entitled', async () => {
     const runners = await Promise.all(
       Array.from({ length: 6 }, (_, i) => app.addAgent(`runner ${i}`, ['records:write', 'records:read'])),
     )
@@ -158,7 +158,7 @@ test('an open performer', async (t) => {
     await app.take(id, 'completions', { as: runners[won]! })
   })
 
-  await t.test('is the agent for whom a gateway activates', async () => {
+  await t.test('is the agent on whose behalf a gateway activates', async () => {
     const { id } = await open()
     const record = await app.take(id, 'activate', { as: 'gateway', body: { onBehalfOf: stranger.id } })
     assert.equal(record.gated.performer, stranger.id)
@@ -166,7 +166,7 @@ test('an open performer', async (t) => {
   })
 })
 
-test('a disabled agent takes no step', async () => {
+test('a disabled agent can take no step, neither itself nor through a gateway', async () => {
   const app = await sharedGatedApp()
   const worker = await app.addAgent('soon gone', ['records:write'])
   const { id } = await app.create({ performer: worker.id })
@@ -184,7 +184,7 @@ test('records:read:own', async (t) => {
   const app = await sharedGatedApp()
   const reads = (id: string) => ['', '/entries', '/tree'].map((what) => `/v1/records/${id}${what}`)
 
-  await t.test('shows a record to its principal and its performer, and to nobody else', async () => {
+  await t.test('shows a record to its principal and performer only', async () => {
     const { id } = await app.create({ onBehalfOf: app.agents.gateway.id }, { as: 'gateway' })
     const principal = await app.addAgent('principal', ['records:write', 'records:read:own'])
     const theirs = await app.create({}, { as: principal })
@@ -197,21 +197,24 @@ test('records:read:own', async (t) => {
       assertProblem(await app.send('GET', url, { key: app.agents.stranger.key }), 404, 'not_found')
   })
 
-  await t.test('shows an open record to the agent that has taken it on', async () => {
-    const { id } = await app.create({ performer: undefined })
-    const read = () => app.send('GET', `/v1/records/${id}`, { key: app.agents.stranger.key })
-    assertProblem(await read(), 404, 'not_found')
-    const activated = expectStatus(200, await app.step(id, 'activate', { as: 'stranger' }))
-    assert.equal(expectStatus(200, await read()).body, activated.body)
-    const list = await app.send('GET', '/v1/records?state=ACTIVE', { key: app.agents.stranger.key })
-    assert.ok(
-      expectStatus(200, list)
-        .json()
-        .data.some((record: { id: string }) => record.id === id),
-    )
-  })
+  await t.test(
+    'shows a record without a performer to the agent that activates it, from then on',
+    async () => {
+      const { id } = await app.create({ performer: undefined })
+      const read = () => app.send('GET', `/v1/records/${id}`, { key: app.agents.stranger.key })
+      assertProblem(await read(), 404, 'not_found')
+      const activated = expectStatus(200, await app.step(id, 'activate', { as: 'stranger' }))
+      assert.equal(expectStatus(200, await read()).body, activated.body)
+      const list = await app.send('GET', '/v1/records?state=ACTIVE', { key: app.agents.stranger.key })
+      assert.ok(
+        expectStatus(200, list)
+          .json()
+          .data.some((record: { id: string }) => record.id === id),
+      )
+    },
+  )
 
-  await t.test('lists what one performs, and what one commissions', async () => {
+  await t.test('lists records of which the agent is performer or principal', async () => {
     const both = await app.addAgent('on both sides', ['records:write', 'records:read:own'])
     const performs = await app.create({ performer: both.id })
     const commissions = await app.create({}, { as: both })

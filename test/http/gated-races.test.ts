@@ -46,13 +46,13 @@ async function openSecondServer(t: TestContext, app: GatedApp) {
     })
 }
 
-test('steps that race each other', async (t) => {
+test('simultaneous steps', async (t) => {
   const app = await sharedGatedApp()
   const second = await openSecondServer(t, app)
   const either = (i: number, id: string, step: StepName, body: object = STEP_BODIES[step]) =>
     i % 2 === 0 ? app.step(id, step, { body }) : second(id, step, body)
 
-  await t.test('50 verdicts at once make one entry, and 49 refusals that say how it ended', async () => {
+  await t.test('of 50 verdicts one makes an entry, and 49 refusals name the final state', async () => {
     const { id, version } = await app.reach('DISCREPANT')
     const before = (await app.entries()).length
     const verdicts = Array.from({ length: 50 }, (_, i) => (i % 3 === 0 ? 'reject' : 'accept'))
@@ -72,30 +72,27 @@ test('steps that race each other', async (t) => {
     assert.equal((await app.entries()).length, before + 1)
   })
 
-  await t.test(
-    'cancel against activate: either the work never begins, or it is cancelled after',
-    async () => {
-      const seen = new Set<string>()
-      for (let round = 0; round < 40; round++) {
-        const { id } = await app.create()
-        const steps = (round % 2 === 0 ? ['activate', 'cancel'] : ['cancel', 'activate']) as StepName[]
-        const [first, other] = await Promise.all(steps.map((step, i) => either(i, id, step)))
-        const [activated, cancelled] = round % 2 === 0 ? [first!, other!] : [other!, first!]
-        const kinds = (await kindsOf(app, id)).slice(1)
-        seen.add(kinds.join())
-        if (activated.statusCode === 200) {
-          assert.equal(expectStatus(200, cancelled).json().version, 3)
-          assert.deepEqual(kinds, ['record-activated', 'record-cancelled'])
-        } else {
-          assert.equal(assertProblem(activated, 409, 'state_conflict')['state'], 'CANCELLED')
-          assert.deepEqual([expectStatus(200, cancelled).json().version, kinds], [2, ['record-cancelled']])
-        }
+  await t.test('cancel and activate: either no activation, or the cancellation comes after it', async () => {
+    const seen = new Set<string>()
+    for (let round = 0; round < 40; round++) {
+      const { id } = await app.create()
+      const steps = (round % 2 === 0 ? ['activate', 'cancel'] : ['cancel', 'activate']) as StepName[]
+      const [first, other] = await Promise.all(steps.map((step, i) => either(i, id, step)))
+      const [activated, cancelled] = round % 2 === 0 ? [first!, other!] : [other!, first!]
+      const kinds = (await kindsOf(app, id)).slice(1)
+      seen.add(kinds.join())
+      if (activated.statusCode === 200) {
+        assert.equal(expectStatus(200, cancelled).json().version, 3)
+        assert.deepEqual(kinds, ['record-activated', 'record-cancelled'])
+      } else {
+        assert.equal(assertProblem(activated, 409, 'state_conflict')['state'], 'CANCELLED')
+        assert.deepEqual([expectStatus(200, cancelled).json().version, kinds], [2, ['record-cancelled']])
       }
-      assert.equal(seen.size, 2, 'both orders were seen')
-    },
-  )
+    }
+    assert.equal(seen.size, 2, 'both orders were seen')
+  })
 
-  await t.test('of two completions at once one is verified, and the other never was', async () => {
+  await t.test('of two completions one is accepted and verified, the other gets state_conflict', async () => {
     for (let round = 0; round < 10; round++) {
       const { id } = await app.reach('ACTIVE')
       const answers = await Promise.all(
@@ -109,7 +106,7 @@ test('steps that race each other', async (t) => {
     }
   })
 
-  await t.test('a verdict against a revision: one of them', async () => {
+  await t.test('of a verdict and a revision one succeeds', async () => {
     for (let round = 0; round < 10; round++) {
       const { id, version } = await app.reach('VERIFIED')
       const answers = await Promise.all([either(round, id, 'verdict'), either(round + 1, id, 'revision')])
@@ -118,7 +115,7 @@ test('steps that race each other', async (t) => {
     }
   })
 
-  await t.test('one Idempotency-Key at two servers at once makes one entry', async () => {
+  await t.test('one Idempotency-Key at two servers makes one entry', async () => {
     for (let round = 0; round < 10; round++) {
       const { id, version } = await app.reach('VERIFIED')
       const headers = { 'idempotency-key': randomUUID() }
@@ -132,7 +129,7 @@ test('steps that race each other', async (t) => {
     }
   })
 
-  await t.test('and the ledger verifies', async () => {
+  await t.test('the ledger verifies afterwards', async () => {
     await assertVerifies(app)
   })
 })
@@ -146,7 +143,7 @@ test('completions against expiry', async (t) => {
   }
   const until = (time: string, ms = 0) => sleep(Math.max(0, Date.parse(time) - Date.now() + ms))
 
-  await t.test('in time, and no worker for long after: it counts as delivered', async () => {
+  await t.test('in time with a late worker: the completion is accepted and verified', async () => {
     const deadline = inMs(1_500)
     const { id } = await active(deadline)
     await app.take(id, 'completions')
@@ -155,7 +152,7 @@ test('completions against expiry', async (t) => {
     assert.equal((await app.verify(id)).state, 'VERIFIED')
   })
 
-  await t.test('too late, and no worker for long after: it is refused all the same', async () => {
+  await t.test('too late with a late worker: deadline_passed, and state_conflict after expiry', async () => {
     const deadline = inMs(1_000)
     const { id } = await active(deadline)
     await until(deadline, 1)
@@ -168,7 +165,7 @@ test('completions against expiry', async (t) => {
   })
 
   await t.test(
-    'just at the deadline, with the worker at its heels: one of them, and on the right side',
+    'at the deadline: either the completion or the expiry is recorded, on the right side',
     async () => {
       const deadline = inMs(2_000)
       const records = await Promise.all(Array.from({ length: 24 }, () => active(deadline)))
@@ -211,7 +208,7 @@ test('completions against expiry', async (t) => {
     },
   )
 
-  await t.test('and the ledger verifies', async () => {
+  await t.test('the ledger verifies after all expiries', async () => {
     await assertVerifies(app)
   })
 })

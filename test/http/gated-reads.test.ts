@@ -51,7 +51,7 @@ async function takeAllSteps(app: GatedApp, body: object = {}) {
   return app.get(id)
 }
 
-test('finds gated records by where they stand, who performs and who judges', async () => {
+test('finds gated records by state, performer and principal', async () => {
   const app = await sharedGatedApp()
   const { principal, performer, stranger, gateway } = app.agents
   const notarized = await app.notarize()
@@ -78,7 +78,7 @@ test('finds gated records by where they stand, who performs and who judges', asy
   assert.deepEqual(await list(app, { performer: stranger.id, state: 'ACTIVE' }), [open.id])
 })
 
-test("shows a key for its agent's own records what it performs, and each record once", async () => {
+test('a key with records:read:own finds each record of its agent once, as principal or performer', async () => {
   const app = await sharedGatedApp()
   const both = await app.addAgent('both', ['records:read:own', 'records:write', 'agents:act'])
   const performed = await app.create({ performer: both.id })
@@ -105,7 +105,7 @@ test("shows a key for its agent's own records what it performs, and each record 
   assert.equal((await list(app, {}, { key }))[0], open.id, 'its own from its activation on')
 })
 
-test("answers each of a record's entries with the document that its step digests", async () => {
+test('shows each entry of a record with the document of its step', async () => {
   const app = await sharedGatedApp()
   const record = await takeAllSteps(app)
   const { data, nextCursor } = await read(app, `/v1/records/${record.id}/entries`)
@@ -153,7 +153,7 @@ test("answers each of a record's entries with the document that its step digests
   }
 })
 
-test('answers of an erased document its digest, from the moment on that the entry says so', async () => {
+test('shows only the digest of an erased document, as soon as its entry is written', async () => {
   const app = await sharedGatedApp()
   const { id, gated } = await takeAllSteps(app)
   const path = `/v1/records/${id}/entries`
@@ -169,7 +169,7 @@ test('answers of an erased document its digest, from the moment on that the entr
   assert.deepEqual(data.toSpliced(2, 1), before.toSpliced(2, 1), 'nothing else')
 })
 
-test("pages a record's entries, also while it goes on", async () => {
+test('pages a record’s entries while new entries are written', async () => {
   const app = await sharedGatedApp()
   const { id } = await app.reach('VERIFIED')
   const path = `/v1/records/${id}/entries`
@@ -184,7 +184,7 @@ test("pages a record's entries, also while it goes on", async () => {
   }
 })
 
-test('shows what was delegated from agent to agent, to each its own part', async () => {
+test('a tree shows each agent only its own part of a delegation', async () => {
   const app = await sharedGatedApp()
   const { performer, stranger } = app.agents
   const order = await app.create()
@@ -211,7 +211,7 @@ test('shows what was delegated from agent to agent, to each its own part', async
   )
 })
 
-test('a gated record is no deeper below its first ancestor than any other', async () => {
+test('gated records have the same maximum depth below their first ancestor as others', async () => {
   const app = await sharedGatedApp()
   let parent: string | undefined
   for (let depth = 1; depth <= 16; depth++) parent = (await app.create({ ...(parent && { parent }) })).id
@@ -223,7 +223,7 @@ test('a gated record is no deeper below its first ancestor than any other', asyn
   assert.deepEqual(await app.written(), before)
 })
 
-test('every step is proved, and the record with it; to anybody who performs as well', async (t) => {
+test('every step has a proof that verifies with the record, also for the performer', async (t) => {
   const app = await buildGatedApp(t)
   const publish = await makePublish(t, app)
   const terms = {
@@ -251,7 +251,7 @@ test('every step is proved, and the record with it; to anybody who performs as w
   assertProblem(await app.send('GET', `/v1/records/${id}/proof`, stranger), 404, 'not_found')
 })
 
-test('tallystick verify takes the proof of a verdict with the record, and no record that shows another', async (t) => {
+test('tallystick verify accepts the proof of a verdict with its record, and refuses a contradicting record', async (t) => {
   const app = await buildGatedApp(t)
   const publish = await makePublish(t, app)
   const record = await app.reach('REJECTED')

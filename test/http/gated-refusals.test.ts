@@ -59,14 +59,17 @@ test('a step is refused', async (t) => {
 
   for (const [state, { next, steps }] of Object.entries(STATES)) {
     for (const step of STEP_NAMES.filter((name) => !steps.includes(name))) {
-      await t.test(`${step} of what is ${state}: with the state, and what may come next`, async () => {
-        const problem = await assertRefused(state, step, [409, 'state_conflict'])
-        assert.deepEqual([problem['state'], problem['nextEvents']], [state, next])
-        assert.equal(problem['version'], records[state]!.version)
-        // The refusal is retryable, because the worker may verify the completion a moment later.
-        const waits = state === 'SUBMITTED' && ['verdict', 'revision'].includes(step)
-        assert.equal(problem['retryable'], waits)
-      })
+      await t.test(
+        `${step} in state ${state}: state_conflict with the state and the next events`,
+        async () => {
+          const problem = await assertRefused(state, step, [409, 'state_conflict'])
+          assert.deepEqual([problem['state'], problem['nextEvents']], [state, next])
+          assert.equal(problem['version'], records[state]!.version)
+          // The refusal is retryable, because the worker may verify the completion a moment later.
+          const waits = state === 'SUBMITTED' && ['verdict', 'revision'].includes(step)
+          assert.equal(problem['retryable'], waits)
+        },
+      )
     }
   }
 
@@ -75,7 +78,7 @@ test('a step is refused', async (t) => {
     { not: AgentName[]; role: string },
   ][]) {
     for (const as of not) {
-      await t.test(`${step} by ${as}, whatever the state: it is the ${role}’s`, async () => {
+      await t.test(`${step} by ${as} in any state: not_entitled with the role ${role}`, async () => {
         for (const state of Object.keys(STATES)) {
           const problem = await assertRefused(state, step, [403, 'not_entitled'], { as })
           assert.equal(problem['role'], role)
@@ -85,7 +88,7 @@ test('a step is refused', async (t) => {
     }
   }
 
-  await t.test('by an agent that is no party of it and reads no records: not found', async () => {
+  await t.test('by an agent that is no party and cannot read the record: not_found', async () => {
     const nowhere = 'rec_01jegv5gyme05800000000000a'
     const { key } = app.agents.stranger
     const before = await app.written()
@@ -106,7 +109,7 @@ test('a step is refused', async (t) => {
     assert.deepEqual(await app.written(), before)
   })
 
-  await t.test('overturn by the performer, whatever scopes its key has', async () => {
+  await t.test('overturn by the performer, with any scopes: not_entitled', async () => {
     const performer = await app.addAgent('who judges itself', ['records:write', 'verdicts:overturn'])
     const { id } = await app.reach('REJECTED')
     const mine = await app.create({ performer: performer.id })
@@ -121,49 +124,52 @@ test('a step is refused', async (t) => {
     await app.take(id, 'overturn', { as: performer })
   })
 
-  await t.test('verdict by the principal where the gate is auto: it is the worker’s', async () => {
-    const { id } = await app.create({ gate: 'auto' })
-    await app.take(id, 'activate')
-    await app.take(id, 'completions')
-    const before = await app.written()
-    const problem = assertProblem(await app.step(id, 'verdict'), 403, 'not_entitled')
-    assert.equal(problem['role'], 'worker')
-    assert.deepEqual(await app.written(), before)
-  })
-
   await t.test(
-    'each but overturn without records:write, and overturn without verdicts:overturn',
+    'verdict by the principal if the gate is auto: not_entitled with the role worker',
     async () => {
-      for (const step of STEP_NAMES) {
-        const agent = await app.addAgent(`no scope for ${step}`, [
-          'records:read',
-          step === 'overturn' ? 'records:write' : 'verdicts:overturn',
-        ])
-        const problem = await assertRefused('CREATED', step, [403, 'forbidden'], { as: agent })
-        assert.equal(problem['scope'], step === 'overturn' ? 'verdicts:overturn' : 'records:write')
-      }
+      const { id } = await app.create({ gate: 'auto' })
+      await app.take(id, 'activate')
+      await app.take(id, 'completions')
+      const before = await app.written()
+      const problem = assertProblem(await app.step(id, 'verdict'), 403, 'not_entitled')
+      assert.equal(problem['role'], 'worker')
+      assert.deepEqual(await app.written(), before)
     },
   )
 
-  await t.test('every step of what is notarized, and of what is not there', async () => {
-    const notarized = await app.notarize()
-    const elsewhere = await app.newLedger()
-    const foreign = await app.notarize({ type: 'task/1', payload: {} }, { key: elsewhere.key.key })
-    const before = await app.written()
+  await t.test('any step without its scope, records:write or verdicts:overturn: forbidden', async () => {
     for (const step of STEP_NAMES) {
-      const as = step === 'overturn' ? 'overturner' : 'principal'
-      const problem = assertProblem(await app.step(notarized.id, step, { as }), 409, 'state_conflict')
-      assert.deepEqual([problem['state'], problem['nextEvents']], ['RECORDED', []])
-      for (const id of [
-        foreign.id,
-        'rec_01jegv5gyme05800000000000a',
-        'rec_x',
-        'cmp_01jegv5gyme05800000000000a',
+      const agent = await app.addAgent(`no scope for ${step}`, [
+        'records:read',
+        step === 'overturn' ? 'records:write' : 'verdicts:overturn',
       ])
-        assertProblem(await app.step(id, step), 404, 'not_found')
+      const problem = await assertRefused('CREATED', step, [403, 'forbidden'], { as: agent })
+      assert.equal(problem['scope'], step === 'overturn' ? 'verdicts:overturn' : 'records:write')
     }
-    assert.deepEqual(await app.written(), before)
   })
+
+  await t.test(
+    'any step of a notarized record: state_conflict; of an unknown record: not_found',
+    async () => {
+      const notarized = await app.notarize()
+      const elsewhere = await app.newLedger()
+      const foreign = await app.notarize({ type: 'task/1', payload: {} }, { key: elsewhere.key.key })
+      const before = await app.written()
+      for (const step of STEP_NAMES) {
+        const as = step === 'overturn' ? 'overturner' : 'principal'
+        const problem = assertProblem(await app.step(notarized.id, step, { as }), 409, 'state_conflict')
+        assert.deepEqual([problem['state'], problem['nextEvents']], ['RECORDED', []])
+        for (const id of [
+          foreign.id,
+          'rec_01jegv5gyme05800000000000a',
+          'rec_x',
+          'cmp_01jegv5gyme05800000000000a',
+        ])
+          assertProblem(await app.step(id, step), 404, 'not_found')
+      }
+      assert.deepEqual(await app.written(), before)
+    },
+  )
 
   const bodies: [what: string, step: StepName, body: unknown, path: string | undefined][] = [
     ['no object', 'activate', [], undefined],
@@ -197,14 +203,14 @@ test('a step is refused', async (t) => {
     })
   }
 
-  await t.test('with a member that it does not take', async () => {
+  await t.test('with an unknown member: invalid_request', async () => {
     for (const step of STEP_NAMES) {
       const body = { ...STEP_BODIES[step], version: 1 }
       await assertRefused('CREATED', step, [422, 'invalid_request'], { body })
     }
   })
 
-  await t.test('with a body that is not strict JSON', async () => {
+  await t.test('with a body that is not strict JSON, another content type or method', async () => {
     const { id } = records['CREATED']!
     const before = await app.written()
     for (const step of STEP_NAMES) {
@@ -220,7 +226,7 @@ test('a step is refused', async (t) => {
     assert.deepEqual(await app.written(), before)
   })
 
-  await t.test('while the ledger is frozen, and taken once it is not', async () => {
+  await t.test('while the ledger is frozen: ledger_frozen, and accepted after unfreezing', async () => {
     const freeze = (what: string) =>
       app.send('POST', `/v1/ledgers/${app.ledger.ledger.id}/${what}`, { key: OPERATOR_KEY, body: {} })
     const { id } = await app.create()
@@ -238,7 +244,7 @@ test('a step is refused', async (t) => {
     await app.take(id, 'activate')
   })
 
-  await t.test('with evidence that the type does not take, or that is too large', async () => {
+  await t.test('with evidence that does not fit the type or is too large', async () => {
     const wrong = await assertRefused('ACTIVE', 'completions', [422, 'evidence_invalid'], {
       body: { evidence: { quantity: 'many' } },
     })

@@ -58,7 +58,7 @@ async function sharedRows(app: GatedApp, id: string) {
   }))
 }
 
-test('a record that is shared by its creation', async (t) => {
+test('a record created with shares', async (t) => {
   const app = await sharedGatedApp()
   const [first, second, third] = [await addPeer(app), await addPeer(app), await addPeer(app, 'suspended')]
   async function assertRefused(body: object, status: number, code: string, path?: string) {
@@ -68,7 +68,7 @@ test('a record that is shared by its creation', async (t) => {
     if (path !== undefined) assert.equal(problem['path'], path)
   }
 
-  await t.test('says whom with, sorted, in its statement, its row and its answers', async () => {
+  await t.test('lists its peers, sorted, in statement, row and answers', async () => {
     const asked = [digests(third), whole(second), whole(first)]
     const response = expectStatus(201, await post(app, { share: asked }))
     const record = response.json()
@@ -86,41 +86,38 @@ test('a record that is shared by its creation', async (t) => {
     assert.deepEqual(expectStatus(200, listed).json().data, [record])
   })
 
-  await t.test(
-    'names a performer of a ledger that it is shared with, and nobody here can take its place',
-    async () => {
-      const response = expectStatus(201, await post(app, { share: [whole(first)], performer: first.agent }))
-      const record = response.json()
-      assert.equal(record.gated.performer, first.agent)
-      assert.deepEqual(await app.get(record.id), record)
-      const { predicate } = await statementAt(app, record.entry.seq)
-      assert.equal(predicate['performer'], first.agent)
-      const [row] = await app.sql<{ performer_id: string; performer_remote: string }>(
-        'select performer_id, performer_remote from tallystick.gated_records where record_id = $1',
-        [parseId('rec', record.id)],
-      )
-      const standsFor = remoteAgentId(nativeProviders.sha256, first.agent)
-      assert.deepEqual(row, { performer_id: standsFor, performer_remote: first.agent })
-      for (const as of ['gateway', 'principal'] as const) {
-        const problem = assertProblem(await app.step(record.id, 'activate', { as }), 403, 'not_entitled')
-        assert.equal(problem['role'], 'performer')
-      }
-      // An agent of this ledger is not the remote agent, even if both have the same id.
-      const [, local] = first.agent.split('/')
-      for (const [performer, found] of [
-        [first.agent, [record]],
-        [local!, []],
-        [second.agent, []],
-      ] as const) {
-        const query = `/v1/records?performer=${encodeURIComponent(performer)}`
-        assert.deepEqual(expectStatus(200, await app.send('GET', query)).json().data, found)
-      }
-      const cancelled = await app.take(record.id, 'cancel')
-      assert.deepEqual([cancelled.gated.performer, cancelled.gated.share], [first.agent, [whole(first)]])
-    },
-  )
+  await t.test('may have a remote performer, whose steps no agent here can take', async () => {
+    const response = expectStatus(201, await post(app, { share: [whole(first)], performer: first.agent }))
+    const record = response.json()
+    assert.equal(record.gated.performer, first.agent)
+    assert.deepEqual(await app.get(record.id), record)
+    const { predicate } = await statementAt(app, record.entry.seq)
+    assert.equal(predicate['performer'], first.agent)
+    const [row] = await app.sql<{ performer_id: string; performer_remote: string }>(
+      'select performer_id, performer_remote from tallystick.gated_records where record_id = $1',
+      [parseId('rec', record.id)],
+    )
+    const standsFor = remoteAgentId(nativeProviders.sha256, first.agent)
+    assert.deepEqual(row, { performer_id: standsFor, performer_remote: first.agent })
+    for (const as of ['gateway', 'principal'] as const) {
+      const problem = assertProblem(await app.step(record.id, 'activate', { as }), 403, 'not_entitled')
+      assert.equal(problem['role'], 'performer')
+    }
+    // An agent of this ledger is not the remote agent, even if both have the same id.
+    const [, local] = first.agent.split('/')
+    for (const [performer, found] of [
+      [first.agent, [record]],
+      [local!, []],
+      [second.agent, []],
+    ] as const) {
+      const query = `/v1/records?performer=${encodeURIComponent(performer)}`
+      assert.deepEqual(expectStatus(200, await app.send('GET', query)).json().data, found)
+    }
+    const cancelled = await app.take(record.id, 'cancel')
+    assert.deepEqual([cancelled.gated.performer, cancelled.gated.share], [first.agent, [whole(first)]])
+  })
 
-  await t.test('is answered the same again, also when it is shared with more by then', async () => {
+  await t.test('gets the first answer again on a retry, even after further shares', async () => {
     const headers = { 'idempotency-key': 'shared-once' }
     const body = { share: [whole(first)], performer: first.agent }
     const created = expectStatus(201, await post(app, body, { headers })).json()
@@ -135,7 +132,7 @@ test('a record that is shared by its creation', async (t) => {
     assert.deepEqual(await app.take(created.id, 'cancel', step), cancelled)
   })
 
-  await t.test('is answered the same again, also when the peering has ended by then', async () => {
+  await t.test('gets the first answer again on a retry, even after the peering was revoked', async () => {
     const gone = await addPeer(app)
     const headers = { 'idempotency-key': 'shared-before' }
     const body = { share: [whole(gone)], performer: gone.agent }
@@ -149,22 +146,19 @@ test('a record that is shared by its creation', async (t) => {
     assert.deepEqual(await app.written(), before)
   })
 
-  await t.test(
-    'is refused with a peer that is none, of another ledger, or with which nothing can be shared',
-    async () => {
-      const elsewhere = await addPeer(app, 'active', (await app.newLedger()).ledger.id)
-      const nowhere = { ...first, peer: formatId('peer', app.deps.entropy.uuidv7(Date.now())) }
-      for (const unknown of [elsewhere, nowhere])
-        await assertRefused({ share: [whole(first), whole(unknown)] }, 422, 'unknown_peer', '/share/1/peer')
-      for (const state of ['invited', 'pending', 'revoked'] as const)
-        await assertRefused(
-          { share: [digests(await addPeer(app, state))] },
-          409,
-          'peer_not_active',
-          '/share/0/peer',
-        )
-    },
-  )
+  await t.test('is refused with an unknown peer or a peering that is not active', async () => {
+    const elsewhere = await addPeer(app, 'active', (await app.newLedger()).ledger.id)
+    const nowhere = { ...first, peer: formatId('peer', app.deps.entropy.uuidv7(Date.now())) }
+    for (const unknown of [elsewhere, nowhere])
+      await assertRefused({ share: [whole(first), whole(unknown)] }, 422, 'unknown_peer', '/share/1/peer')
+    for (const state of ['invited', 'pending', 'revoked'] as const)
+      await assertRefused(
+        { share: [digests(await addPeer(app, state))] },
+        409,
+        'peer_not_active',
+        '/share/0/peer',
+      )
+  })
 
   const { peer } = first
   const bad: [what: string, list: unknown, path: string][] = [
@@ -185,7 +179,7 @@ test('a record that is shared by its creation', async (t) => {
   }
 
   await t.test(
-    'is refused with a performer of a ledger that it is not shared with, or of this one by its long name',
+    'is refused with a remote performer whose ledger is not shared with: performer_not_shared',
     async () => {
       const own = `${app.ledger.ledger.id}/${app.agents.performer.id}`
       for (const body of [
@@ -197,7 +191,7 @@ test('a record that is shared by its creation', async (t) => {
     },
   )
 
-  await t.test('is refused with a salt that can be guessed, where a peer sees the digest alone', async () => {
+  await t.test('is refused with a weak salt if a peer sees only the digest: weak_salt', async () => {
     for (const salt of [WEAK_SALT, SEVEN_BYTES]) {
       await assertRefused({ share: [whole(first), digests(second)], salt }, 422, 'weak_salt', '/salt')
       expectStatus(201, await post(app, { share: [whole(first)], salt }))
@@ -207,7 +201,7 @@ test('a record that is shared by its creation', async (t) => {
     expectStatus(201, await post(app, { share: [digests(first)] }))
   })
 
-  await t.test('takes no completion with such a salt either', async () => {
+  await t.test('refuses a completion with a weak salt if a peer sees only the digest', async () => {
     const body = { evidence: PAYLOAD, salt: SEVEN_BYTES }
     for (const [list, refused] of [
       [[digests(first)], true],
@@ -221,7 +215,7 @@ test('a record that is shared by its creation', async (t) => {
     }
   })
 
-  await t.test('is refused where the type is not gated, and in a batch', async () => {
+  await t.test('is refused with a type that is not gated, and in a batch', async () => {
     await assertRefused({ type: 'generic/1', share: [whole(first)] }, 422, 'not_gated', '/share')
     const item = { type: 'generic/1', payload: {}, share: [whole(first)] }
     assertProblem(
@@ -231,7 +225,7 @@ test('a record that is shared by its creation', async (t) => {
     )
   })
 
-  await t.test('is not created where the peering is revoked at the same moment', async () => {
+  await t.test('is not created if the peering is revoked at the same time', async () => {
     const gone = await addPeer(app)
     const before = await app.written()
     const refused = await whileHeadIsLocked(
@@ -243,7 +237,7 @@ test('a record that is shared by its creation', async (t) => {
     assert.deepEqual(await app.written(), before)
   })
 
-  await t.test('leaves other records without detail: a ledger that shares nothing pays nothing', async () => {
+  await t.test('has no share member or rows if it is not shared', async () => {
     const record = await app.create()
     assert.deepEqual([record.gated.share, await sharedRows(app, record.id)], [null, []])
     const { predicate } = await statementAt(app, record.entry.seq)
@@ -272,7 +266,7 @@ test('a record that is shared by its creation', async (t) => {
   }
 })
 
-test('a record that is shared later', async (t) => {
+test('a record shared after its creation', async (t) => {
   const app = await sharedGatedApp()
   const { principal, stranger, gateway } = app.agents
   const [first, second, third] = [await addPeer(app), await addPeer(app), await addPeer(app, 'suspended')]
@@ -289,7 +283,7 @@ test('a record that is shared later', async (t) => {
     return problem
   }
 
-  await t.test('is shared by an entry of its own, which is no step of it', async () => {
+  await t.test('gets an entry record-shared, which is no step', async () => {
     const record = await app.reach('SUBMITTED')
     const response = expectStatus(200, await share(app, record.id, [digests(third), whole(first)]))
     const list = [whole(first), digests(third)].sort(bySharedOrder)
@@ -317,7 +311,7 @@ test('a record that is shared later', async (t) => {
     assert.deepEqual(gated.share, [...list, whole(second)].sort(bySharedOrder))
   })
 
-  await t.test('may have ended', async () => {
+  await t.test('can be in an end state', async () => {
     for (const state of ['ACCEPTED', 'REJECTED', 'CANCELLED', 'EXPIRED']) {
       const { id } = await app.reach(state)
       const shared = expectStatus(200, await share(app, id, [whole(first)])).json()
@@ -325,7 +319,7 @@ test('a record that is shared later', async (t) => {
     }
   })
 
-  await t.test('is shared by its principal alone, or by an agent that acts for it', async () => {
+  await t.test('can be shared only by its principal, or an agent on its behalf', async () => {
     const { id } = await app.create()
     for (const as of ['performer', 'gateway'] as const) {
       const problem = await assertRefused(id, [whole(first)], 403, 'not_entitled', { as })
@@ -343,7 +337,7 @@ test('a record that is shared later', async (t) => {
     expectStatus(200, await share(app, made.id, [whole(first)], { as: 'stranger' }))
   })
 
-  await t.test('is shared with each peer once, and with eight at most', async () => {
+  await t.test('can be shared with each peer once, and with at most eight', async () => {
     const { id } = await app.create({ share: [whole(first)] })
     expectStatus(200, await share(app, id, [digests(second)]))
     for (const again of [whole(first), digests(first), whole(second)])
@@ -358,7 +352,7 @@ test('a record that is shared later', async (t) => {
     await assertRefused(id, [whole(more[0]!)], 422, 'invalid_request')
   })
 
-  await t.test('of two requests at once one shares it', async () => {
+  await t.test('is shared by one of two simultaneous requests; the other gets already_shared', async () => {
     const { id } = await app.create()
     const both = await Promise.all([share(app, id, [whole(first)]), share(app, id, [digests(first)])])
     const [done, refused] = both.sort((a, b) => a.statusCode - b.statusCode)
@@ -367,7 +361,7 @@ test('a record that is shared later', async (t) => {
     assert.equal((await sharedRows(app, id)).length, 1)
   })
 
-  await t.test('is refused with peers as at its creation', async () => {
+  await t.test('is refused with the same peers as at creation', async () => {
     const { id } = await app.create()
     const revoked = await addPeer(app, 'revoked')
     await assertRefused(id, [whole(revoked)], 409, 'peer_not_active')
@@ -377,7 +371,7 @@ test('a record that is shared later', async (t) => {
     await assertRefused(id, [], 422, 'invalid_request')
   })
 
-  await t.test('is not shared where it was notarized, alone or in a batch, or is not there', async () => {
+  await t.test('is refused if it is notarized: not_shareable; or unknown: not_found', async () => {
     const notarized = await app.notarize()
     const body = { records: [{ type: 'generic/1', payload: {} }] }
     const batch = expectStatus(201, await app.send('POST', '/v1/records/batch', { body })).json()
@@ -390,7 +384,7 @@ test('a record that is shared later', async (t) => {
     await assertRefused('rec_x', [whole(first)], 404, 'not_found')
   })
 
-  await t.test('is not shared by digests with a salt in it that can be guessed', async () => {
+  await t.test('is not shared by digests if one of its salts is weak: weak_salt', async () => {
     const payload = await app.create({ salt: WEAK_SALT })
     const evidence = await app.reach('ACTIVE')
     await app.take(evidence.id, 'completions', { body: { evidence: PAYLOAD, salt: SEVEN_BYTES } })
@@ -405,7 +399,7 @@ test('a record that is shared later', async (t) => {
     expectStatus(200, await share(app, strong.id, [digests(first)]))
   })
 
-  await t.test('answers a repeated request with the record as it is now, and appends nothing', async () => {
+  await t.test('is answered on a retry as it is now, and the retry appends nothing', async () => {
     const headers = { 'idempotency-key': 'share-once' }
     const gone = await addPeer(app)
     const { id } = await app.create()
@@ -422,7 +416,7 @@ test('a record that is shared later', async (t) => {
     await assertRefused(id, [whole(first)], 422, 'idempotency_key_reused', { headers })
   })
 
-  await t.test('is not shared where its columns are not what was signed', async () => {
+  await t.test('is refused with integrity_fault if its columns contradict its entries', async () => {
     const { id } = await app.create()
     const other = await app.create({}, { as: 'gateway' })
     const setPrincipal = (agent: string, record: string) =>

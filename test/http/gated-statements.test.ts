@@ -59,7 +59,7 @@ function rest({ predicate }: Opened): Json {
   return others
 }
 
-test('the steps of a gated record say all that was set, each in a signed statement', async (t) => {
+test('the signed statements of a gated record contain everything that was set', async (t) => {
   const app = await sharedGatedApp()
   const { principal, performer, gateway, overturner } = app.agents
   const headers = { traceparent: TRACEPARENT }
@@ -68,7 +68,7 @@ test('the steps of a gated record say all that was set, each in a signed stateme
   const type = (await app.send('GET', '/v1/types/delivery/1')).json()
   const byPrincipal = { actor: principal.id, key: app.ledger.key.id }
 
-  await t.test('from the creation to a rejection that is overturned', async () => {
+  await t.test('from creation to an overturned rejection', async () => {
     const parent = await app.notarize()
     const deadline = new Date(Date.now() + 3_600_000).toISOString()
     const terms = {
@@ -184,7 +184,7 @@ test('the steps of a gated record say all that was set, each in a signed stateme
       assert.ok(!text.includes(`"${secret}"`), `${secret} is beside the chain, not in it`)
   })
 
-  await t.test('of an auto gate, whose verdict says that the rules alone gave it', async () => {
+  await t.test('with an auto gate, whose verdict is by the rules alone', async () => {
     const { id } = await app.create({ type: 'task/1', payload: {}, gate: 'auto', performer: undefined })
     await app.take(id, 'activate', { as: 'stranger' })
     await app.take(id, 'completions', { as: 'stranger', body: { evidence: {} } })
@@ -208,7 +208,7 @@ test('the steps of a gated record say all that was set, each in a signed stateme
     assert.equal(entries[4]!.seq, entries[3]!.seq + 1)
   })
 
-  await t.test('that ends early: cancelled with a reason, or expired by the worker', async () => {
+  await t.test('until its early end: cancelled with a reason, or expired', async () => {
     const cancelled = await app.reach('CANCELLED')
     const [, cancellation] = await openEntries(app, cancelled.id)
     assert.deepEqual(rest(cancellation!), byPrincipal)
@@ -221,13 +221,13 @@ test('the steps of a gated record say all that was set, each in a signed stateme
     assert.equal(entries[1]!.subject.length, 1)
   })
 
-  await t.test('and a verdict without a reason names none', async () => {
+  await t.test('with a verdict without a reason, which has no reason as subject', async () => {
     const { id } = await app.reach('ACCEPTED')
     const entries = await openEntries(app, id)
     assert.equal(entries.at(-1)!.subject.length, 2)
   })
 
-  await t.test('so that the ledger verifies, and every column is what its entries say', async () => {
+  await t.test('the ledger verifies', async () => {
     await assertVerifies(app)
   })
 })

@@ -12,7 +12,7 @@ const SIGNAL = { failingRules: [], validUntil: null }
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 type Json = any
 
-test('each step answers the record as it stands after it', async (t) => {
+test('each step answers the record as it is after the step', async (t) => {
   const app = await sharedGatedApp()
   const { principal, performer, overturner } = app.agents
 
@@ -53,19 +53,16 @@ test('each step answers the record as it stands after it', async (t) => {
     assert.deepEqual(gated, before.gated)
   })
 
-  await t.test(
-    'activate: by the first to come, where nobody is named, and who performs from then on',
-    async () => {
-      const before = await app.create({ performer: undefined })
-      assert.equal(before.gated.performer, null)
-      const record = await stepped(before, 'activate', { as: 'stranger' })
-      assert.deepEqual(record.gated, { ...before.gated, performer: app.agents.stranger.id })
-      expectStatus(404, await app.step(before.id, 'completions', { as: 'performer' }))
-      await stepped(record, 'completions', { as: 'stranger' })
-    },
-  )
+  await t.test('activate: an open performer becomes the first agent that activates', async () => {
+    const before = await app.create({ performer: undefined })
+    assert.equal(before.gated.performer, null)
+    const record = await stepped(before, 'activate', { as: 'stranger' })
+    assert.deepEqual(record.gated, { ...before.gated, performer: app.agents.stranger.id })
+    expectStatus(404, await app.step(before.id, 'completions', { as: 'performer' }))
+    await stepped(record, 'completions', { as: 'stranger' })
+  })
 
-  await t.test('completions: the evidence, salted and digested', async () => {
+  await t.test('completions: the evidence with its salt and digest', async () => {
     const before = await app.reach('ACTIVE')
     const record = await stepped(before, 'completions', { body: { evidence: PASSING, salt: SALT } })
     assert.deepEqual([record.state, record.entry.kind], ['SUBMITTED', 'completion-submitted'])
@@ -78,7 +75,7 @@ test('each step answers the record as it stands after it', async (t) => {
     assert.deepEqual([none, others], [null, unchanged])
   })
 
-  await t.test('the worker verifies: each rule’s outcome, and the values beside it', async () => {
+  await t.test('verification by the worker: each rule’s outcome and the compared values', async () => {
     for (const [evidence, outcome, state, code] of [
       [PASSING, 'pass', 'VERIFIED', undefined],
       [FAILING, 'fail', 'DISCREPANT', 'outside_tolerance'],
@@ -104,7 +101,7 @@ test('each step answers the record as it stands after it', async (t) => {
     }
   })
 
-  await t.test('a record’s own tolerance counts instead of its type’s', async () => {
+  await t.test('a record’s own tolerance replaces the type’s', async () => {
     for (const [percent, state] of [
       ['6', 'VERIFIED'],
       ['5.9', 'DISCREPANT'],
@@ -133,7 +130,7 @@ test('each step answers the record as it stands after it', async (t) => {
     ],
   ]
   for (const [from, verdict, to, signal] of verdicts) {
-    await t.test(`verdict: ${verdict} what is ${from}`, async () => {
+    await t.test(`verdict: ${verdict} in state ${from}`, async () => {
       const record = await stepped(await app.reach(from), 'verdict', { body: { verdict } })
       assert.deepEqual([record.state, record.entry.kind], [to, 'verdict-rendered'])
       assert.deepEqual(record.nextEvents, to === 'REJECTED' ? ['verdict-overturned'] : [])
@@ -142,14 +139,14 @@ test('each step answers the record as it stands after it', async (t) => {
     })
   }
 
-  await t.test('verdict: with a reason, and until when it may be acted upon', async () => {
+  await t.test('verdict: with a reason and validUntil', async () => {
     const body = { verdict: 'accept', reason: REASON, validUntil: '2031-01-01T00:00:00Z' }
     const record = await stepped(await app.reach('VERIFIED'), 'verdict', { body })
     const { signal, reason } = assertStep(record.gated.verdict, record, principal.id, REASON)
     assert.deepEqual([reason, signal.validUntil], [REASON, VALID_UNTIL])
   })
 
-  await t.test('an auto gate is judged with its verification, by the rules alone', async () => {
+  await t.test('auto gate: the worker renders the verdict together with the verification', async () => {
     for (const [evidence, state, verdict, signal] of [
       [PASSING, 'ACCEPTED', 'accept', { ...SIGNAL, decision: 'SETTLE', code: 'rules_passed' }],
       [
@@ -170,7 +167,7 @@ test('each step answers the record as it stands after it', async (t) => {
     }
   })
 
-  await t.test('revision: back to work, with the reason', async () => {
+  await t.test('revision: the record is ACTIVE again, with the reason', async () => {
     for (const from of ['VERIFIED', 'DISCREPANT']) {
       const record = await stepped(await app.reach(from), 'revision', { body: { reason: REASON } })
       assert.deepEqual([record.state, record.entry.kind], ['ACTIVE', 'revision-requested'])
@@ -180,7 +177,7 @@ test('each step answers the record as it stands after it', async (t) => {
     }
   })
 
-  await t.test('cancel: before anything is delivered, with the reason', async () => {
+  await t.test('cancel: before a completion, with the reason', async () => {
     for (const from of ['CREATED', 'ACTIVE']) {
       const record = await stepped(await app.reach(from), 'cancel', { body: { reason: REASON } })
       assert.deepEqual(
@@ -193,7 +190,7 @@ test('each step answers the record as it stands after it', async (t) => {
     }
   })
 
-  await t.test('overturn: releases what a rejection held, and keeps the rejection', async () => {
+  await t.test('overturn: the signal is RELEASE, and the rejection is still shown', async () => {
     const before = await app.reach('REJECTED')
     const record = await stepped(before, 'overturn', { body: { reason: REASON, validUntil: VALID_UNTIL } })
     assert.deepEqual([record.state, record.entry.kind], ['ACCEPTED', 'verdict-overturned'])
@@ -210,7 +207,7 @@ test('each step answers the record as it stands after it', async (t) => {
     })
   })
 
-  await t.test('overturn: of what the rules alone rejected, by the principal too', async () => {
+  await t.test('overturn: the principal may overturn a rejection by an auto gate', async () => {
     const { id } = await app.create({ gate: 'auto' })
     await app.take(id, 'activate')
     await app.take(id, 'completions', { body: { evidence: FAILING } })
@@ -223,7 +220,7 @@ test('each step answers the record as it stands after it', async (t) => {
 test('a revision', async (t) => {
   const app = await sharedGatedApp()
 
-  await t.test('shows nothing of the old round as if it were of the new one', async () => {
+  await t.test('shows no verification of the earlier completion for the new one', async () => {
     const verified = await app.reach('DISCREPANT')
     await app.take(verified.id, 'revision')
     const submitted = await app.take(verified.id, 'completions')
@@ -235,7 +232,7 @@ test('a revision', async (t) => {
     assert.deepEqual([signal.code, signal.failingRules], ['accepted', []])
   })
 
-  await t.test('is asked for as often as was agreed, and then no more', async () => {
+  await t.test('is refused with state_conflict above the agreed number', async () => {
     for (const maxRevisions of [0, 2]) {
       let record = await app.reach('VERIFIED', { maxRevisions })
       for (let n = 1; n <= maxRevisions; n++) {

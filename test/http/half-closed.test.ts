@@ -6,7 +6,7 @@ import { openSocket, readAnswers, requestText } from '../helpers/raw-http.ts'
 import { addressOf, sharedApp } from '../helpers/shared-app.ts'
 import { until } from '../helpers/wait.ts'
 
-test('a client that says that it sends no more', async (t) => {
+test('a client that half-closes its connection', async (t) => {
   const app = await sharedApp()
   const port = Number(new URL(await addressOf(app)).port)
   const key = app.ledger.key.key
@@ -18,7 +18,7 @@ test('a client that says that it sends no more', async (t) => {
   const get = (path: string, headers: readonly string[] = []) => requestText('GET', path, key, headers)
   const slots = () => openSlots(app)
 
-  await t.test('hears what it asked for, of one request or of several, and of what was written', async () => {
+  await t.test('gets the answers to all requests that it sent', async () => {
     const { id } = await app.notarize()
     for (const [text, statuses] of [
       [post + body, [201]],
@@ -35,7 +35,7 @@ test('a client that says that it sends no more', async (t) => {
     }
   })
 
-  await t.test('waits for nothing more, and is told how things stand', async () => {
+  await t.test('gets answers at once, without waiting for a receipt or events', async () => {
     const { id, version } = await app.notarize()
     const tag = [`If-None-Match: "${version ?? 1}"`]
     const beganAtMs = performance.now()
@@ -50,7 +50,7 @@ test('a client that says that it sends no more', async (t) => {
     await until(async () => (await slots()) === 0)
   })
 
-  await t.test('and takes no answer holds it no longer than one that sends on', async (t) => {
+  await t.test('frees its slot when it resets the connection during an export', async (t) => {
     const records = Array.from({ length: 8 }, () => genericBody({ text: 'x'.repeat(60_000) }))
     for (let i = 0; i < 16; i++) await app.send('POST', '/v1/records/batch', { body: { records } })
     const socket = openSocket(t, port)
@@ -63,7 +63,7 @@ test('a client that says that it sends no more', async (t) => {
     await until(async () => (await slots()) === 0)
   })
 
-  await t.test('leaves no connection behind', async () => {
+  await t.test('leaves no open connection or reserved slot', async () => {
     await until(() => app.deps.writeDeadlines.open.size === 0)
     const { bodies, reads, writes } = app.deps.budgets
     await until(() => [bodies, reads, writes].every(({ taken }) => taken === 0))

@@ -9,7 +9,7 @@ import { createEmptyDatabase, createTestDatabase, TEST_PASSWORDS, urlFor } from 
 import { startTcpProxy, type TcpProxy } from '../helpers/tcp-proxy.ts'
 import { until } from '../helpers/wait.ts'
 
-test('/livez answers while the process lives, and /readyz while it can work', async (t) => {
+test('/livez answers while the process runs, /readyz only while it has a database', async (t) => {
   let proxy!: TcpProxy
   const app = await buildTestApp(t, {
     async apiUrl(database) {
@@ -54,7 +54,7 @@ test('/livez answers while the process lives, and /readyz while it can work', as
   expectStatus(200, await health('/livez'))
 })
 
-test('many who ask at the same time whether a server is ready are one question to the database', async (t) => {
+test('simultaneous requests of /readyz share one database query', async (t) => {
   const app = await buildTestApp(t)
   const other = await connect(t, app.database.superuserUrl)
   await other.query('begin')
@@ -79,14 +79,14 @@ test('a server refuses to start', async (t) => {
     })
   }
 
-  await t.test('on a database that was not migrated, and says how to migrate it', async (t) => {
+  await t.test('on a database that was not migrated, and names the command', async (t) => {
     const { ownerUrl } = await createEmptyDatabase(t)
     await refuses(ownerUrl, /not migrated[\s\S]*npm run op -- migrate/)
   })
 
   const app = await buildTestApp(t)
 
-  await t.test('on a schema that is newer than itself', async () => {
+  await t.test('on a schema newer than the server', async () => {
     await app.sql(`insert into tallystick.schema_migrations (version, name, sha256)
       values (9999, '9999-from-the-future.sql', repeat('0', 64))`)
     await refuses(app.database.apiUrl, /migration 9999[\s\S]*newer than this version/)
@@ -95,7 +95,7 @@ test('a server refuses to start', async (t) => {
     await app.sql('delete from tallystick.schema_migrations where version = 9999')
   })
 
-  await t.test('on a schema made by another edition of a migration', async () => {
+  await t.test('on a schema with a changed migration', async () => {
     const [migration] = await app.sql<{ sha256: string }>(
       'select sha256 from tallystick.schema_migrations where version = 1',
     )
@@ -106,13 +106,13 @@ test('a server refuses to start', async (t) => {
     await set(migration!.sha256)
   })
 
-  await t.test('on a schema that lacks its newest migration', async () => {
+  await t.test('on a schema without its newest migration', async () => {
     await app.sql(`delete from tallystick.schema_migrations
       where version = (select max(version) from tallystick.schema_migrations)`)
     await refuses(app.database.apiUrl, /lacks \d{4}-[\s\S]*npm run op -- migrate/)
   })
 
-  await t.test('as a login that could rewrite history, and names the one to use', async (t) => {
+  await t.test('with a login that has too many privileges, and names the right login', async (t) => {
     const database = await createTestDatabase(t)
     await refuses(
       database.ownerUrl,
@@ -124,7 +124,7 @@ test('a server refuses to start', async (t) => {
     )
   })
 
-  await t.test('with another master key, or without one', async (t) => {
+  await t.test('with a wrong or missing master key', async (t) => {
     const { apiUrl } = await createTestDatabase(t)
     const masterKey = '00'.repeat(32)
     await refuses(apiUrl, /TALLYSTICK_MASTER_KEY is not the one/, { TALLYSTICK_MASTER_KEY: masterKey })
@@ -133,7 +133,7 @@ test('a server refuses to start', async (t) => {
     await assert.rejects(openDeps({ ...config, apiUrl: null }), /TALLYSTICK_API_DATABASE_URL is not set/)
   })
 
-  await t.test('with a wrong password, or where no Postgres is', async (t) => {
+  await t.test('with a wrong password, or without a reachable Postgres', async (t) => {
     const database = await createTestDatabase(t)
     const wrong = urlFor(database.superuserUrl, database.name, 'tallystick_api', 'wrong')
     await refuses(wrong, /password authentication failed|trust/)

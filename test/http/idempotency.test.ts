@@ -14,7 +14,7 @@ import { addressOf, sharedApp } from '../helpers/shared-app.ts'
 
 const REQUEST_HEADERS = { 'content-type': 'application/json' }
 
-test('the fingerprint of a request is of its method, its path and its body', () => {
+test('the fingerprint of a request depends on its method, path and body', () => {
   const request = { method: 'POST', path: '/v1/records', body: { a: 1 } }
   const hashOf = (changed: object) => {
     const row = fingerprint(makeEntropy(), 'key', { ...request, ...changed })
@@ -34,7 +34,7 @@ test('an Idempotency-Key', async (t) => {
       headers: { 'idempotency-key': key },
     })
 
-  await t.test('makes a second request answer the first one’s outcome, byte for byte', async () => {
+  await t.test('replays the first answer byte for byte', async () => {
     const key = randomUUID()
     const body = { ...genericBody(), metadata: { a: 1 }, occurredAt: '2026-11-19T08:30:00Z' }
     const first = expectStatus(201, await post(key, { body }))
@@ -49,7 +49,7 @@ test('an Idempotency-Key', async (t) => {
     assert.deepEqual(await app.written(), before)
   })
 
-  await t.test('knows its request again however the address is written', async () => {
+  await t.test('recognizes its request however the address is spelled', async () => {
     const { hostname, port } = new URL(await addressOf(app))
     const made = await app.notarize()
     const spellings = (path: string) => [
@@ -94,7 +94,7 @@ test('an Idempotency-Key', async (t) => {
     assert.equal(reused.status, 422, 'another record is another request')
   })
 
-  await t.test('refuses another body, whatever part of it differs', async () => {
+  await t.test('refuses another body with 422 idempotency_key_reused, whichever member differs', async () => {
     const key = randomUUID()
     const body = { ...genericBody(), metadata: { a: 1 } }
     expectStatus(201, await post(key, { body }))
@@ -114,7 +114,7 @@ test('an Idempotency-Key', async (t) => {
     assert.deepEqual(await app.written(), before)
   })
 
-  await t.test('knows the same JSON in another spelling', async () => {
+  await t.test('recognizes the same JSON in another spelling', async () => {
     const key = randomUUID()
     const texts = [
       '{"type":"generic/1","payload":{"a":1,"b":"ä","c":100}}',
@@ -125,7 +125,7 @@ test('an Idempotency-Key', async (t) => {
     assert.equal(second.body, first.body)
   })
 
-  await t.test('belongs to one agent, whichever of its keys it uses', async () => {
+  await t.test('belongs to one agent and is valid with any of its keys', async () => {
     const key = randomUUID()
     const other = await addAgent(app, 'other agent')
     const scopes = ['records:write'] as const
@@ -140,7 +140,7 @@ test('an Idempotency-Key', async (t) => {
     assert.equal(otherAgent.actor, other)
   })
 
-  await t.test('belongs to one ledger', async () => {
+  await t.test('belongs to one ledger: another ledger’s request makes a new record', async () => {
     const key = randomUUID()
     const elsewhere = await app.newLedger()
     const first = expectStatus(201, await post(key)).json()
@@ -149,7 +149,7 @@ test('an Idempotency-Key', async (t) => {
     assert.notEqual(second.json().id, first.id)
   })
 
-  await t.test('is of one path: at another it is a key reused', async () => {
+  await t.test('belongs to one path: another path gets 422 idempotency_key_reused', async () => {
     const key = randomUUID()
     expectStatus(201, await post(key))
     const refused = await post(key, { url: '/v1/records/batch', body: { records: [genericBody()] } })
@@ -157,7 +157,7 @@ test('an Idempotency-Key', async (t) => {
     assert.equal(refused.json().code, 'idempotency_key_reused')
   })
 
-  await t.test('makes one entry of 20 requests at once, and 20 equal answers', async () => {
+  await t.test('makes one entry and 20 equal answers of 20 simultaneous requests', async () => {
     const key = randomUUID()
     const [before] = await app.sql<{ n: number }>(
       'select count(*)::int as n from tallystick.entries where ledger_id = $1',
@@ -174,16 +174,19 @@ test('an Idempotency-Key', async (t) => {
     assert.equal(answers.filter((a) => a.headers['idempotency-replayed'] === 'true').length, 19)
   })
 
-  await t.test('lets one of several different requests at once through, and refuses the rest', async () => {
-    const key = randomUUID()
-    const answers = await Promise.all(
-      Array.from({ length: 8 }, (_, i) => post(key, { body: genericBody({ i }) })),
-    )
-    const codes = answers.map((a) => (a.statusCode === 201 ? 'created' : a.json().code)).sort()
-    assert.deepEqual(codes, ['created', ...Array(7).fill('idempotency_key_reused')])
-  })
+  await t.test(
+    'lets one of several simultaneous different requests succeed, the others get idempotency_key_reused',
+    async () => {
+      const key = randomUUID()
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, (_, i) => post(key, { body: genericBody({ i }) })),
+      )
+      const codes = answers.map((a) => (a.statusCode === 201 ? 'created' : a.json().code)).sort()
+      assert.deepEqual(codes, ['created', ...Array(7).fill('idempotency_key_reused')])
+    },
+  )
 
-  await t.test('has 1 to 255 visible ASCII characters', async () => {
+  await t.test('must have 1 to 255 visible ASCII characters', async () => {
     const before = await app.written()
     for (const key of ['', ' ', 'a b', 'a\tb', 'ü', 'x'.repeat(256)]) {
       const refused = await post(key)
@@ -194,7 +197,7 @@ test('an Idempotency-Key', async (t) => {
     for (const key of ['!', '~', '"quoted"', 'x'.repeat(255)]) expectStatus(201, await post(key))
   })
 
-  await t.test('is told apart by case and to the last character', async () => {
+  await t.test('is case-sensitive and compared up to the last character', async () => {
     const key = 'x'.repeat(254)
     const ids = []
     for (const text of [`${key}a`, `${key}b`, `${key}B`])
@@ -202,7 +205,7 @@ test('an Idempotency-Key', async (t) => {
     assert.equal(new Set(ids).size, 3)
   })
 
-  await t.test('is not used up by a refusal', async () => {
+  await t.test('can be used again after a refusal', async () => {
     const key = randomUUID()
     for (const body of [
       { type: 'order/1', payload: {} },
@@ -216,26 +219,23 @@ test('an Idempotency-Key', async (t) => {
     assert.equal(made.headers['idempotency-replayed'], undefined)
   })
 
-  await t.test(
-    'stands in the database neither as text nor with an unsalted hash of the request',
-    async () => {
-      const key = `visible-${randomUUID()}`
-      expectStatus(201, await post(key))
-      expectStatus(201, await post(`${key}-2`))
-      const rows = await app.sql<{ row: string; fingerprint: string }>(
-        `select i::text as row, encode(fingerprint, 'hex') as fingerprint from tallystick.idempotency_keys i
+  await t.test('is not stored as text, and the request’s hash is salted', async () => {
+    const key = `visible-${randomUUID()}`
+    expectStatus(201, await post(key))
+    expectStatus(201, await post(`${key}-2`))
+    const rows = await app.sql<{ row: string; fingerprint: string }>(
+      `select i::text as row, encode(fingerprint, 'hex') as fingerprint from tallystick.idempotency_keys i
          where ledger_id = $1`,
-        [app.ledgerId],
-      )
-      assert.ok(
-        rows.every(({ row }) => !row.includes('visible') && !row.includes(Buffer.from(key).toString('hex'))),
-      )
-      assert.equal(new Set(rows.map((row) => row.fingerprint)).size, rows.length)
-    },
-  )
+      [app.ledgerId],
+    )
+    assert.ok(
+      rows.every(({ row }) => !row.includes('visible') && !row.includes(Buffer.from(key).toString('hex'))),
+    )
+    assert.equal(new Set(rows.map((row) => row.fingerprint)).size, rows.length)
+  })
 })
 
-test('POST /v1/ledgers refuses a key that it would ignore', async () => {
+test('POST /v1/ledgers refuses an Idempotency-Key with 400 invalid_idempotency_key', async () => {
   const app = await sharedApp()
   const before = await app.written()
   const answer = await app.send('POST', '/v1/ledgers', {

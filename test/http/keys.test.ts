@@ -29,7 +29,7 @@ async function makeKey(app: TestApp, body: object, key?: string) {
   return expectStatus(201, response).json()
 }
 
-test('a key is made for an agent, works, and is shown without its secret', async () => {
+test('a key is made for an agent, can be used, and is shown without its secret', async () => {
   const app = await sharedApp()
   const agent = await addAgent(app, 'worker')
   const made = await makeKey(app, { name: 'on host 7', agent, scopes: ['records:write', 'records:read'] })
@@ -46,7 +46,7 @@ test('a key is made for an agent, works, and is shown without its secret', async
   await assertVerifies(app)
 })
 
-test('a key is told what it is and when the secret that was sent ends', async () => {
+test('GET /v1/ledger shows the key, its scopes and when the used secret expires', async () => {
   const app = await sharedApp()
   const about = async (key: string) =>
     expectStatus(200, await app.send('GET', '/v1/ledger', { key })).json().key
@@ -67,7 +67,7 @@ test('a key is told what it is and when the secret that was sent ends', async ()
   assert.ok(Date.parse(before.expiresAt) <= Date.now() + 60_000)
 })
 
-test('without an agent a key belongs to the agent of its name, registered if there is none', async () => {
+test('without an agent a key belongs to the agent of its name, which is registered if missing', async () => {
   const app = await sharedApp()
   const first = await makeKey(app, { name: 'crawler', scopes: [] })
   const second = await makeKey(app, { name: 'crawler', scopes: [] })
@@ -80,7 +80,7 @@ test('without an agent a key belongs to the agent of its name, registered if the
   assert.equal(new Set(many.map((key) => key.agent)).size, 1)
 })
 
-test('a key grants only scopes that it holds, also by rotating another', async () => {
+test('a key cannot grant scopes that it lacks, neither to a new key nor by rotation', async () => {
   const app = await sharedApp()
   const manager = await addKey(app, { scopes: ['keys:manage', 'records:read'] })
   await makeKey(app, { name: 'reader', scopes: ['records:read'] }, manager)
@@ -97,14 +97,14 @@ test('a key grants only scopes that it holds, also by rotating another', async (
   assert.deepEqual(await app.written(), before)
 })
 
-test('an agent of another ledger gets no key of this one', async () => {
+test('a key for an agent of another ledger is refused with 422 unknown_agent', async () => {
   const app = await sharedApp()
   const elsewhere = await app.newLedger()
   const body = { name: 'k', agent: elsewhere.agent.id, scopes: [] }
   assertProblem(await app.send('POST', '/v1/keys', { body }), 422, 'unknown_agent')
 })
 
-test('a repeated request is answered with the key, and without the secret that the first was given', async () => {
+test('a repeated request is answered with the key, without its secret', async () => {
   const app = await sharedApp()
   const body = { name: 'once', scopes: ['records:read'] }
   const headers = { 'idempotency-key': 'k' }
@@ -114,7 +114,7 @@ test('a repeated request is answered with the key, and without the secret that t
   assert.deepEqual(again.json(), { ...first, key: null })
 })
 
-test('a key that has expired is refused, and one that will is not', async () => {
+test('an expired key is refused with 401 key_expired', async () => {
   nowMs = Date.now()
   const app = await clockedApp()
   const expiresAt = new Date(nowMs + 20_000).toISOString()
@@ -126,7 +126,7 @@ test('a key that has expired is refused, and one that will is not', async () => 
   assertProblem(await app.send('POST', '/v1/keys', { body: impossible }), 422, 'invalid_request')
 })
 
-test('a key that would have expired before it is made is refused, and a repeated request is answered as it was', async () => {
+test('a key with an expiresAt in the past is refused; a replay gets the first answer', async () => {
   nowMs = Date.now()
   const app = await clockedApp()
   const before = await app.written()
@@ -167,7 +167,7 @@ test('a rotated key keeps its id; its old secret works until the overlap ends', 
   expectStatus(200, await ask(last.key))
 })
 
-test('rotation does not prolong a key, and only so many secrets are valid at a time', async () => {
+test('rotation does not extend a key’s expiry, and the number of valid secrets is limited', async () => {
   const app = await sharedApp()
   const expiresAt = new Date(Date.now() + DAY_MS).toISOString()
   const made = await makeKey(app, { name: 'k', scopes: [], expiresAt })
@@ -184,7 +184,7 @@ test('rotation does not prolong a key, and only so many secrets are valid at a t
   assertProblem(refused, 400, 'invalid_idempotency_key')
 })
 
-test('of rotations at the same time each either gives a secret that works or changes nothing', async () => {
+test('simultaneous rotations each return a working secret or 409 state_conflict', async () => {
   const app = await sharedApp()
   const made = await makeKey(app, { name: 'k', scopes: ['audit:read'] })
   const answers = await Promise.all(
@@ -198,7 +198,7 @@ test('of rotations at the same time each either gives a secret that works or cha
     assertProblem(answer, 409, 'state_conflict')
 })
 
-test('a key whose row says more than a server signed is not rotated', async () => {
+test('a key whose row was changed outside the server is not rotated', async () => {
   const app = await sharedApp()
   const expiresAt = new Date(Date.now() + DAY_MS).toISOString()
   for (const change of [
@@ -238,7 +238,7 @@ test('a revoked key is refused here at once and on every other server within 5 s
   await assertVerifies(app)
 })
 
-test('a server whose clock is set back believes in a revoked key for no longer', async (t) => {
+test('a server whose clock is set back does not accept a revoked key longer', async (t) => {
   const app = await sharedApp()
   const [wallMs, steadyMs] = [Date.now, performance.now.bind(performance)]
   let [setBackMs, passedMs] = [0, 0]
@@ -276,7 +276,7 @@ test('a key can revoke itself, and the chain still verifies', async () => {
   await assertVerifies(app)
 })
 
-test('a request with the operator’s key where a ledger’s is needed is told so', async () => {
+test('the operator’s key on a ledger’s route is refused with 401, and the detail names the reason', async () => {
   const app = await sharedApp()
   const { detail } = assertProblem(
     await app.send('GET', '/v1/records', { key: OPERATOR_KEY }),

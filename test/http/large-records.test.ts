@@ -9,13 +9,13 @@ import { digestOf } from '../helpers/open-envelope.ts'
 const NOTE = 'ü'.repeat(RECORD_THREAD_BYTES_MIN / 2)
 const DAY_MS = 86_400_000
 
-test('a record that a thread reads', async (t) => {
+test('a large record that a thread parses', async (t) => {
   const app = await sharedGatedApp()
   const key = app.agents.principal.key
   const post = (body: object, headers = {}) => app.send('POST', '/v1/records', { key, body, headers })
   const large = (payload: object) => ({ type: 'generic/1', payload: { note: NOTE, ...payload } })
 
-  await t.test('is like any other', async () => {
+  await t.test('is stored and shown like any other', async () => {
     const body = { ...large({ z: 1, a: [1.5, null, {}] }), metadata: { b: 1, a: 2 }, references: ['erp:1'] }
     const made = expectStatus(201, await post(body))
     const record = made.json()
@@ -29,7 +29,7 @@ test('a record that a thread reads', async (t) => {
     assert.equal(expectStatus(201, await post({ ...body, salt })).json().salt, salt)
   })
 
-  await t.test('is found again by its Idempotency-Key, however it is written', async () => {
+  await t.test('is recognized by its Idempotency-Key in another spelling', async () => {
     const headers = { 'idempotency-key': 'large' }
     const first = expectStatus(201, await post({ ...large({ a: 1, b: 2 }) }, headers))
     const second = await post({ payload: { b: 2, a: 1, note: NOTE }, type: 'generic/1' }, headers)
@@ -37,7 +37,7 @@ test('a record that a thread reads', async (t) => {
     assertProblem(await post(large({ a: 1, b: 3 }), headers), 422, 'idempotency_key_reused')
   })
 
-  await t.test('is held to its type’s schema, and may be gated', async () => {
+  await t.test('is checked against its type’s schema, and may be gated', async () => {
     const deadline = new Date(Date.now() + DAY_MS).toISOString()
     const body = { type: 'delivery/1', payload: PAYLOAD, references: ['erp:1'], metadata: { a: 1 }, deadline }
     const spaces = ' '.repeat(RECORD_THREAD_BYTES_MIN)
@@ -49,7 +49,7 @@ test('a record that a thread reads', async (t) => {
     assertProblem(await send({ ...body, tolerances }), 422, 'invalid_request')
   })
 
-  await t.test('is refused as any other', async () => {
+  await t.test('is refused with the same codes as any other', async () => {
     const refusals: [string | object, number, string][] = [
       [`{"type":"generic/1","payload":{"note":"${NOTE}"}`, 400, 'bad_json'],
       [`{"type":"generic/1","payload":{"a":1,"a":2,"note":"${NOTE}"}}`, 400, 'lossy_json'],

@@ -10,7 +10,7 @@ import { temporaryFiles } from '../helpers/temporary-files.ts'
 
 const REFERENCES = ['erp:order/1', 'https://erp.example/ü', 'erp:order/1']
 
-test('a record names its parent and its references, signed, and is answered with them', async () => {
+test('a record’s parent and references are signed, stored and answered', async () => {
   const app = await sharedApp()
   const parent = await app.notarize()
   assert.deepEqual([parent.parent, parent.references], [null, null])
@@ -33,12 +33,12 @@ test('a record names its parent and its references, signed, and is answered with
   assert.doesNotMatch(statement, /erp/, 'only their digest is signed')
 })
 
-test('an empty list of references is none', async () => {
+test('an empty list of references is stored as null', async () => {
   const app = await sharedApp()
   assert.equal((await app.notarize({ ...genericBody(), references: [] })).references, null)
 })
 
-test('refuses parents that are not there, or too deep, and lists that are too long', async () => {
+test('refuses unknown or too deep parents, and too many or too long references', async () => {
   const app = await sharedApp()
   const before = await app.written()
   const refused = async (code: string, body: object, key?: string) => {
@@ -64,7 +64,7 @@ test('refuses parents that are not there, or too deep, and lists that are too lo
   await refused('unknown_parent', { parent }, key)
 })
 
-test('shows a tree: the record, its ancestors from the first one on, its children by pages', async () => {
+test('the tree shows the record, its ancestors from the first on, and its children by pages', async () => {
   const app = await sharedApp()
   const root = await app.notarize()
   const middle = await app.notarize({ ...genericBody(), parent: root.id })
@@ -85,7 +85,7 @@ test('shows a tree: the record, its ancestors from the first one on, its childre
   assert.deepEqual(leaf.children, { data: [], nextCursor: null })
 })
 
-test("answers a record's own entries, of a batch the batch's", async () => {
+test('lists a record’s own entries; for a record of a batch the batch’s entry', async () => {
   const app = await sharedApp()
   const single = await app.notarize()
   const body = { records: [genericBody(), genericBody()] }
@@ -103,7 +103,7 @@ test("answers a record's own entries, of a batch the batch's", async () => {
   assertProblem(await app.send('GET', '/v1/records/rec_1/entries'), 404, 'not_found')
 })
 
-test('exports references with their documents, and without where documents are withheld', async (t) => {
+test('exports references with documents; an export without documents has no references', async (t) => {
   const app = await sharedApp()
   const record = await app.notarize({ ...genericBody(), references: REFERENCES })
   await app.notarize()

@@ -28,7 +28,7 @@ type There = {
   readonly peer: string
 }
 
-test('a cursor is taken by its own list alone, whichever list it is', async (t) => {
+test('a cursor is accepted only by the list that made it', async (t) => {
   const app = await sharedApp()
   const elsewhere = await sharedApp()
   const [here, there] = [await fill(app), await fill(elsewhere)]
@@ -55,7 +55,7 @@ test('a cursor is taken by its own list alone, whichever list it is', async (t) 
     if (nextCursor !== null) cursors.set(list.url, nextCursor)
   }
 
-  await t.test('each is asked for, and most have a second page', () => {
+  await t.test('every list is covered, and most have a second page', () => {
     assert.ok(lists.length >= 20, `${lists.length} lists`)
     const without = lists.map(({ url }) => url).filter((url) => !cursors.has(url))
     assert.deepEqual(without.sort(), [
@@ -85,7 +85,7 @@ test('a cursor is taken by its own list alone, whichever list it is', async (t) 
   }
 
   await t.test(
-    'with other filters, or in another order, it is refused; with what they are by default it goes on',
+    'a cursor is refused with other filters or another order, and accepted with their defaults',
     async () => {
       const cases: [url: string, query: Record<string, string>][] = [
         ['/v1/records', { order: 'asc' }],

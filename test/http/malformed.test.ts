@@ -37,7 +37,7 @@ type Way = {
 
 const AT_ONCE: Way = { isKept: false, cuts: [], isHalfClosed: false }
 
-test('what is no request, before, behind and between requests', async (t) => {
+test('malformed requests before, after and between valid ones', async (t) => {
   const app = await sharedApp()
   const { port } = new URL(await addressOf(app))
   const key = app.ledger.key.key
@@ -148,7 +148,7 @@ test('what is no request, before, behind and between requests', async (t) => {
   }
 
   await t.test(
-    'a load balancer that asks by OPTIONS, in HTTP/1.0 and without a host, finds the server up',
+    'OPTIONS in HTTP/1.0 without a host, as load balancers send, is answered; with a body 400',
     async () => {
       for (const [line, statusOf] of [
         ['OPTIONS / HTTP/1.0', 204],
@@ -171,53 +171,47 @@ test('what is no request, before, behind and between requests', async (t) => {
     },
   )
 
-  await t.test('half a request, and then the end', async () => {
+  await t.test('half a request, then the connection ends', async () => {
     for (const message of Object.values(halves))
       for (const messages of [[message], [good['post']!, message], [good['export']!, good['get']!, message]])
         for (const isKept of [false, true])
           await connection.hold(messages, { isKept, cuts: [], isHalfClosed: true })
   })
 
-  await t.test(
-    'half a request, and then nothing, is refused in time, and is not done if the rest comes',
-    async () => {
-      const { server } = app.app
-      const { headersTimeout, requestTimeout } = server
-      Object.assign(server, { headersTimeout: 1_000, requestTimeout: 1_000 })
-      try {
-        for (const message of Object.values(halves)) {
-          const late = { ...message, status: 408 }
-          await connection.hold([good['post']!, late], { ...AT_ONCE, isKept: true })
-        }
-        const mark = connection.newMark()
-        const socket = openSocket(t, Number(port))
-        const received = receive(socket)
-        socket.write(post(mark).slice(0, -1))
-        await until(() => readAnswers(received()).answers.length > 0)
-        socket.write('}')
-        await until(() => socket.closed)
-        assert.deepEqual(statuses(readAnswers(received()).answers), [408])
-      } finally {
-        Object.assign(server, { headersTimeout, requestTimeout })
+  await t.test('half a request, then silence: 408, and the rest of the request has no effect', async () => {
+    const { server } = app.app
+    const { headersTimeout, requestTimeout } = server
+    Object.assign(server, { headersTimeout: 1_000, requestTimeout: 1_000 })
+    try {
+      for (const message of Object.values(halves)) {
+        const late = { ...message, status: 408 }
+        await connection.hold([good['post']!, late], { ...AT_ONCE, isKept: true })
       }
-    },
-  )
-
-  await t.test(
-    'a tunnel is refused, and behind an answer that is under way the connection closes',
-    async () => {
-      const tunnel = refused(405, head('CONNECT', 'localhost:1'))
-      await connection.hold([tunnel, good['get']!], AT_ONCE)
-      await connection.hold([good['export']!, tunnel, good['get']!], { ...AT_ONCE, isKept: true })
+      const mark = connection.newMark()
       const socket = openSocket(t, Number(port))
       const received = receive(socket)
-      socket.write(head('GET', '/v1/export') + tunnel.bytes(''))
+      socket.write(post(mark).slice(0, -1))
+      await until(() => readAnswers(received()).answers.length > 0)
+      socket.write('}')
       await until(() => socket.closed)
-      assert.deepEqual(readAnswers(received()).answers, [])
-    },
-  )
+      assert.deepEqual(statuses(readAnswers(received()).answers), [408])
+    } finally {
+      Object.assign(server, { headersTimeout, requestTimeout })
+    }
+  })
 
-  await t.test('a refusal waits for a record that is not committed yet', async (t) => {
+  await t.test('CONNECT is refused with 405, or closes the connection during an earlier answer', async () => {
+    const tunnel = refused(405, head('CONNECT', 'localhost:1'))
+    await connection.hold([tunnel, good['get']!], AT_ONCE)
+    await connection.hold([good['export']!, tunnel, good['get']!], { ...AT_ONCE, isKept: true })
+    const socket = openSocket(t, Number(port))
+    const received = receive(socket)
+    socket.write(head('GET', '/v1/export') + tunnel.bytes(''))
+    await until(() => socket.closed)
+    assert.deepEqual(readAnswers(received()).answers, [])
+  })
+
+  await t.test('a refusal waits until the earlier record is committed', async (t) => {
     const release = await lockHeads(t, app.database.superuserUrl)
     const mark = connection.newMark()
     const socket = openSocket(t, Number(port))
@@ -231,7 +225,7 @@ test('what is no request, before, behind and between requests', async (t) => {
     connection.expect(mark)
   })
 
-  await t.test('nothing is written into a stream of events', async () => {
+  await t.test('a refusal writes nothing into an event stream', async () => {
     const socket = openSocket(t, Number(port))
     const received = receive(socket)
     socket.write(`${head('GET', '/v1/events', ['Accept: text/event-stream'])}}`)
@@ -242,7 +236,7 @@ test('what is no request, before, behind and between requests', async (t) => {
     assert.deepEqual(statuses(readAnswers(received()).answers), [200])
   })
 
-  await t.test('sequences of all of that, in pieces', async () => {
+  await t.test('random sequences of valid and malformed requests, in pieces', async () => {
     const any = fc.constantFrom(...Object.values({ ...good, ...rubbish }))
     const way = fc.record({
       isKept: fc.boolean(),
@@ -261,11 +255,11 @@ test('what is no request, before, behind and between requests', async (t) => {
     await fc.assert(property, { numRuns: runs(60), endOnFailure: true })
   })
 
-  await t.test('leave in the ledger what was answered 201, and nothing else', async () => {
+  await t.test('the ledger has exactly the records answered with 201', async () => {
     assert.deepEqual(await connection.committed(), connection.expected())
   })
 
-  await t.test('leave no connection, no place and no bytes', async () => {
+  await t.test('no connection, slot or reserved byte is left', async () => {
     const { bodies, reads, writes } = app.deps.budgets
     await until(async () => (await connectionsOf(app.app.server)) === 0)
     await until(() => [bodies, reads, writes].every(({ taken }) => taken === 0))

@@ -20,7 +20,7 @@ test('GET /metrics, on a port of its own', async (t) => {
   t.after(() => listener.close())
   const read = async () => parseMetrics(await (await fetch(listener.url)).text())
 
-  await t.test('counts requests by route and status, and what the appender did', async () => {
+  await t.test('counts requests by route and status, and the appender’s outcomes', async () => {
     const before = await read()
     await app.notarize()
     await app.notarize()
@@ -45,7 +45,7 @@ test('GET /metrics, on a port of its own', async (t) => {
     assert.ok(after.has('process_cpu_seconds_total') && after.has('nodejs_eventloop_lag_seconds'))
   })
 
-  await t.test('has no label for what clients make up, and names no ledger', async () => {
+  await t.test('has no labels with values of clients, and names no ledger', async () => {
     await read()
     // The metrics of garbage collection are not counted, because each series appears only after the first collection of
     // its kind.
@@ -66,7 +66,7 @@ test('GET /metrics, on a port of its own', async (t) => {
     )
   })
 
-  await t.test('is all that this port serves', async () => {
+  await t.test('is the only route of its port', async () => {
     const ask = async (path: string, method = 'GET') => {
       const { status, headers } = await fetch(new URL(path, listener.url), { method })
       return [status, headers.get('allow')]
@@ -78,7 +78,7 @@ test('GET /metrics, on a port of its own', async (t) => {
   })
 })
 
-test('a worker’s metrics tell how far checkpoints are behind, and of rounds that fail', async (t) => {
+test('a worker’s metrics show the lag of checkpoints, and count failed rounds', async (t) => {
   const app = await buildTestApp(t)
   const metrics = new Metrics()
   const faulty = new PausedLedgers(Date.now)
@@ -110,7 +110,7 @@ test('a worker’s metrics tell how far checkpoints are behind, and of rounds th
   assert.equal(after.get('tallystick_follower_rounds_total{follower="bad",result="failed"}'), 1)
 })
 
-test('what waits in the queue is a figure', async (t) => {
+test('the number of waiting appends is a metric', async (t) => {
   const app = await buildTestApp(t)
   const metrics = app.deps.metrics.registry
   const waiting = async () => parseMetrics(await metrics.metrics()).get('tallystick_append_queue_entries')!

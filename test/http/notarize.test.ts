@@ -17,7 +17,7 @@ const RECORD_MEMBERS =
 test('POST /v1/records', async (t) => {
   const app = await sharedApp()
 
-  await t.test('answers the record, member for member', async () => {
+  await t.test('answers the whole record with its members in order', async () => {
     const response = await app.send('POST', '/v1/records', { body: genericBody() })
     assert.equal(response.statusCode, 201)
     assert.equal(response.headers['content-type'], 'application/json; charset=utf-8')
@@ -52,7 +52,7 @@ test('POST /v1/records', async (t) => {
     })
   })
 
-  await t.test('shows the same record, byte for byte, when asked again', async () => {
+  await t.test('shows the same record byte for byte when read', async () => {
     const body = { ...genericBody(), metadata: { note: 'ü"\\\n' }, occurredAt: '2020-02-29T23:59:59.5Z' }
     const made = expectStatus(201, await app.send('POST', '/v1/records', { body }))
     const got = expectStatus(200, await app.send('GET', `/v1/records/${made.json().id}`))
@@ -60,7 +60,7 @@ test('POST /v1/records', async (t) => {
     assert.equal(got.headers['content-type'], made.headers['content-type'])
   })
 
-  await t.test('numbers entries without gaps, each linked to the one before', async () => {
+  await t.test('numbers entries without gaps and links each to the entry before', async () => {
     const first = await app.notarize()
     const second = await app.notarize()
     assert.equal(second.entry.seq, first.entry.seq + 1)
@@ -69,7 +69,7 @@ test('POST /v1/records', async (t) => {
     assert.ok(second.id > first.id.slice(0, 12), 'ids are in order of time')
   })
 
-  await t.test('signs what the request said, under the key of the keys document', async () => {
+  await t.test('signs the request’s members with a published key', async () => {
     const agent = await addAgent(app, 'a client of the gateway')
     const record = await app.notarize(
       {
@@ -124,7 +124,7 @@ test('POST /v1/records', async (t) => {
     assert.deepEqual(documents, [{ subject, digest, salt, document, erasedBy: null }])
   })
 
-  await t.test('brings occurredAt to milliseconds, however old', async () => {
+  await t.test('normalizes occurredAt to milliseconds, however old', async () => {
     for (const [given, shown] of [
       ['2026-11-19T08:30:00Z', '2026-11-19T08:30:00.000Z'],
       ['2026-11-19T08:30:00.1Z', '2026-11-19T08:30:00.100Z'],
@@ -141,7 +141,7 @@ test('POST /v1/records', async (t) => {
     }
   })
 
-  await t.test('ignores a traceparent that is not one, as W3C Trace Context demands', async () => {
+  await t.test('ignores an invalid traceparent', async () => {
     for (const traceparent of [
       '',
       'x',
@@ -156,7 +156,7 @@ test('POST /v1/records', async (t) => {
     }
   })
 
-  await t.test('keeps members called __proto__ and constructor as data', async () => {
+  await t.test('stores members called __proto__ and constructor as data', async () => {
     const text =
       '{"__proto__":{"admin":true},"constructor":{"prototype":{"x":1}},"hasOwnProperty":1,"toString":null}'
     const response = await app.send('POST', '/v1/records', {
@@ -174,7 +174,7 @@ test('POST /v1/records', async (t) => {
     assert.equal('admin' in {}, false)
   })
 
-  await t.test('gives back numbers and text as they were', async () => {
+  await t.test('returns numbers and text unchanged', async () => {
     const payload =
       '{"a":1e21,"b":100.0,"c":-0.5,"d":5e-324,"e":9007199254740992,"f":"€😂\\u0007\\"\\\\/","":[],"g":{}}'
     const response = await app.send('POST', '/v1/records', {
@@ -183,7 +183,7 @@ test('POST /v1/records', async (t) => {
     assert.deepEqual(expectStatus(201, response).json().payload, JSON.parse(payload))
   })
 
-  await t.test('takes an Unicode payload in the last byte of 64 KiB, in canonical form', async () => {
+  await t.test('accepts a Unicode payload of exactly 64 KiB in canonical form', async () => {
     const record = await app.notarize(
       genericBody({ text: `${'ä'.repeat((65_536 - '{"text":""}'.length - 1) / 2)}a` }),
     )
@@ -196,7 +196,7 @@ async function publishedKeys(app: TestApp): Promise<PublishedKey[]> {
   return expectStatus(200, response).json().keys
 }
 
-test('GET /.well-known/tallystick-keys.json shows each envelope key, and nothing else', async () => {
+test('GET /.well-known/tallystick-keys.json shows envelope keys only', async () => {
   const app = await sharedApp()
   const keys = await publishedKeys(app)
   assert.equal(keys.length, 1)

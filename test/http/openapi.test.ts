@@ -26,7 +26,7 @@ test('GET /openapi.json', async (t) => {
     assert.ok(valid, JSON.stringify(errors))
   })
 
-  await t.test('shows the address of this server, and of most answers a real one', () => {
+  await t.test('shows this server’s address, and real answers as examples', () => {
     assert.ok(document.info.description.includes(`curl -s ${app.deps.publicUrl}/v1/records`))
     const answers = operations.flatMap(({ operationId, responses }) =>
       Object.entries(responses).flatMap(([status, { content }]) => {
@@ -52,7 +52,7 @@ test('GET /openapi.json', async (t) => {
     }
   })
 
-  await t.test('describes every route that was registered, and no other', () => {
+  await t.test('describes exactly the registered routes', () => {
     const registered = app.routes
       // Excludes requests between the servers of peers. docs/formats/federation.md describes them.
       .filter(({ config }) => !['peer', 'introduction'].includes(config?.access as string))
@@ -67,14 +67,14 @@ test('GET /openapi.json', async (t) => {
     assert.deepEqual(described.sort(), registered.sort())
   })
 
-  await t.test('gives every operation a name of its own', () => {
+  await t.test('gives every operation its own operationId', () => {
     const ids = operations.map(({ operationId }) => operationId)
     assert.equal(new Set(ids).size, ids.length, ids.join(' '))
     for (const id of ids) assert.match(id, /^(get|post|put|patch|delete)[A-Z][A-Za-z0-9]+$/)
     assert.ok(ids.includes('postRecordsBatch') && ids.includes('getRecordsById'))
   })
 
-  await t.test('names, for every status that is no success, the codes that it can be', () => {
+  await t.test('names the error codes of every error status', () => {
     for (const { operationId, responses } of operations) {
       for (const [status, answer] of Object.entries(responses).filter(([status]) => Number(status) >= 400)) {
         // OTLP routes answer with the errors of OTLP, not with problem documents.
@@ -88,14 +88,14 @@ test('GET /openapi.json', async (t) => {
     }
   })
 
-  await t.test('says which key an operation needs', () => {
+  await t.test('names the key of each operation', () => {
     const securityOf = (id: string) => operations.find(({ operationId }) => operationId === id)!.security
     assert.deepEqual(securityOf('postLedgers'), [{ operatorKey: [] }])
     assert.deepEqual(securityOf('postRecords'), [{ apiKey: ['records:write'] }])
     assert.equal(securityOf('getLivez'), undefined)
   })
 
-  await t.test('is not sent again to a client that has it', async () => {
+  await t.test('answers 304 to a client that has the document', async () => {
     const etag = response.headers['etag'] as string
     const send = (value: string) =>
       app.send('GET', '/openapi.json', { key: null, headers: { 'if-none-match': value } })
@@ -104,7 +104,7 @@ test('GET /openapi.json', async (t) => {
     for (const value of ['"another"', '', etag.slice(1)]) expectStatus(200, await send(value))
   })
 
-  await t.test('is what every answer is held to', async () => {
+  await t.test('is checked against every answer in tests', async () => {
     const record = await app.notarize()
     const request = { method: 'GET', url: `/v1/records/${record.id}`, headers: {} }
     const good = await app.send('GET', request.url)
@@ -126,7 +126,7 @@ test('GET /openapi.json', async (t) => {
   })
 })
 
-test('a route that is not documented is refused when it is registered', async () => {
+test('a route without documentation is refused at registration', async () => {
   const { deps } = await sharedApp()
   const app = Fastify()
   useAuthentication(app, { ...deps, prove: makeProve(deps) })

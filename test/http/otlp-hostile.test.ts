@@ -451,7 +451,7 @@ for (const encoding of ['json', 'protobuf'] as const)
       await assertVerifies(app)
     })
 
-test('a bad resource or scope rejects all items below it, and is named', async () => {
+test('a bad resource or scope rejects all items below it, and the message names it', async () => {
   const app = await sharedApp()
   const span = (traceId: string, i: number) =>
     JSON.parse(jsonOf(itemMessage('traces'), membersOf('traces', traceId, i)).toString())
@@ -522,7 +522,7 @@ test('a bad resource or scope rejects all items below it, and is named', async (
   )
 })
 
-test('in protobuf, bad framing of a group rejects all items below it, and is named', async () => {
+test('in protobuf, bad framing of a group rejects all items below it, and the message names it', async () => {
   const app = await sharedApp()
   for (const signal of ['traces', 'logs'] as const) {
     const { groups, scopes, items } = NAMES[signal]
@@ -560,7 +560,7 @@ test('in protobuf, bad framing of a group rejects all items below it, and is nam
 
 type Item = (i: number) => Uint8Array
 
-test('a request that cannot be decoded is answered 400; skipped members that may contain spans are named', async () => {
+test('an undecodable request is answered 400; skipped members that may contain spans are named', async () => {
   const app = await sharedApp()
   const good = jsonOf(itemMessage('traces'), membersOf('traces', newTrace(), 1)).toString()
   const before = await app.written()
@@ -619,7 +619,7 @@ test('a request that cannot be decoded is answered 400; skipped members that may
   assert.deepEqual(await app.written(), before)
 })
 
-test('an answer names the first rejected items, quotes their names, and has a limited length', async () => {
+test('the message names the first rejected item in quotes and has a limited length', async () => {
   const app = await sharedApp()
   const traceId = newTrace()
   const name = `\u001b[31m${'x'.repeat(10_000)}`

@@ -46,7 +46,7 @@ const ENCODINGS: Encoding[] = ['protobuf', 'json']
 
 for (const encoding of ENCODINGS) {
   for (const gzip of [false, true]) {
-    test(`spans in ${encoding}${gzip ? ', compressed' : ''}, become records, each once, signed as one batch`, async () => {
+    test(`spans in ${encoding}${gzip ? ', compressed' : ''}, become one record each, signed as one batch`, async () => {
       const app = await sharedApp()
       const [call, root] = agentRun(['refund'])
       const body = encodeSpans([call!, root!], encoding)
@@ -93,7 +93,7 @@ for (const encoding of ENCODINGS) {
     })
   }
 
-  test(`logs in ${encoding} become records, with what they hold by its digest`, async () => {
+  test(`logs in ${encoding} become records, with content as digests`, async () => {
     const app = await sharedApp()
     const logs = agentLogs([
       {
@@ -125,7 +125,7 @@ for (const encoding of ENCODINGS) {
   })
 }
 
-test('events of Gemini CLI are an agent’s: their settings in clear, arguments, errors and texts by their digests', async () => {
+test('events of Gemini CLI become records: settings in clear; arguments, errors and texts as digests', async () => {
   const app = await sharedApp()
   const logs = agentLogs([
     {
@@ -157,7 +157,7 @@ test('events of Gemini CLI are an agent’s: their settings in clear, arguments,
   assert.equal(references[0], 'gen_ai.conversation.id:g1')
 })
 
-test('an address that is a URL is content, because a URL may hold a key', async () => {
+test('a server.address that is a URL is not recorded in clear, as it may contain a key', async () => {
   const app = await sharedApp()
   const logs = agentLogs(
     [
@@ -174,7 +174,7 @@ test('an address that is a URL is content, because a URL may hold a key', async 
   )
 })
 
-test('whatever is sent again is one record: the same request, other groups of the same spans, and from another server', async (t) => {
+test('spans sent again make no second record', async (t) => {
   const app = await sharedApp()
   const spans = agentRun(['a', 'b', 'c', 'd', 'e'])
   // Retries as an exporter does, because a busy machine may answer 503.
@@ -196,19 +196,19 @@ test('whatever is sent again is one record: the same request, other groups of th
   await send([spans[2]!, spans[3]!, spans[0]!, spans[3]!])
   assert.deepEqual(await spanIds(), ids.slice(0, 4))
 
-  await t.test('many at once', async () => {
+  await t.test('in simultaneous requests', async () => {
     await Promise.all([...spans, ...spans].map((span, i) => send([span, spans[i % 4]!])))
     assert.deepEqual((await spanIds()).toSorted(), ids.toSorted())
   })
 
-  await t.test('another agent says its own', async () => {
+  await t.test('but another agent’s spans make their own records', async () => {
     const key = await addKey(app, { agent: await addAgent(app, 'other'), scopes: ['records:write'] })
     await send(spans.slice(0, 1), { key })
     await send(spans.slice(0, 1), { key })
     assert.deepEqual((await spanIds()).slice(6), ids.slice(0, 1))
   })
 
-  await t.test('logs too; and so a process does that remembers nothing', async () => {
+  await t.test('logs sent again make no second record, even if the process remembers none', async () => {
     const logs = agentLogs([{ eventName: 'codex.a' }, { eventName: 'codex.b' }, { eventName: 'codex.c' }])
     for (const some of [logs.slice(0, 2), logs.slice(1), logs])
       expectStatus(200, await sendOtlp(app, 'logs', encodeLogs(some)))
@@ -227,7 +227,7 @@ test('whatever is sent again is one record: the same request, other groups of th
   await assertVerifies(app)
 })
 
-test('however large the records of a trace are, few are held at a time', async () => {
+test('a lookup reads large records of a trace in queries of limited size', async () => {
   const app = await sharedApp()
   const trace = 'ab'.repeat(16)
   const records = Array.from({ length: 32 }, () => ({
@@ -259,7 +259,7 @@ test('however large the records of a trace are, few are held at a time', async (
   assert.ok(largest <= LOOKUP_CHUNK_BYTES_MAX, `${largest}`)
 })
 
-test('logs of one moment that differ in nothing but the person are records of each', async () => {
+test('logs that differ only in the person become separate records', async () => {
   const app = await sharedApp()
   const of = (subject: string) => ({
     eventName: 'codex.seen',
@@ -276,7 +276,7 @@ test('logs of one moment that differ in nothing but the person are records of ea
   }
 })
 
-test('a label of a person is counted as other routes count it, may be a number, and stands in no payload', async () => {
+test('tallystick.subject may have 256 characters or be a number, and is not in the payload', async () => {
   const app = await sharedApp()
   const long = '\u{1f600}'.repeat(256)
   const labelled = (id: string, value: object) =>
@@ -336,7 +336,7 @@ const person = (value: string) => ({
   attributes: [{ key: 'tallystick.subject', value: { stringValue: value } }],
 })
 
-test('a span that comes with known ids and other content is a record of its own, in one request and later, at any server', async () => {
+test('spans with the same ids and different content become separate records, in any request', async () => {
   const app = await sharedApp()
   const named = (name: string) => spanOf('ab', 'cd', { name })
   const names = async () => (await recordsOf(app)).map(({ payload }) => payload.name)
@@ -361,7 +361,7 @@ test('a span that comes with known ids and other content is a record of its own,
   await assertVerifies(app)
 })
 
-test('spans and logs that differ in nothing but the person are records of each, in later requests too', async () => {
+test('spans and logs that differ only in the person become separate records, also in later requests', async () => {
   const app = await sharedApp()
   const { knownItems, readPool } = app.deps
   const found = async (subject: string) => {
@@ -391,7 +391,7 @@ test('spans and logs that differ in nothing but the person are records of each, 
   for (const name of ['find', 'remembers']) Reflect.deleteProperty(knownItems, name)
 })
 
-test('a span whose record was erased is not taken again, and the exporter is told', async (t) => {
+test('a span whose record was erased is rejected when sent again', async (t) => {
   const app = await sharedApp()
   const [erased, other] = [spanOf('ab', 'cd', person('ada')), spanOf('ab', 'ce')]
   await sendSpans(app, [erased])
@@ -408,7 +408,7 @@ test('a span whose record was erased is not taken again, and the exporter is tol
   assert.equal((await recordsOf(app)).length, 2)
 })
 
-test('a request of very many spans is known as a whole when it is sent again', async () => {
+test('a request with very many spans makes no second record when sent again', async () => {
   const app = await sharedApp()
   const count = (OTLP_ATTEMPTS_MAX + 1) * OTLP_BATCH_RECORDS_MAX + 1
   const body = manySpans(count)
@@ -420,7 +420,7 @@ test('a request of very many spans is known as a whole when it is sent again', a
   assert.deepEqual(await app.written(), written)
 })
 
-test('an entry that names very many groups of logs does not keep those who ask for them', async () => {
+test('a batch that references very many log groups does not prevent finding repeated logs', async () => {
   const app = await sharedApp()
   const hours = Array.from({ length: 1_000 }, (_, hour) => String(BigInt(hour) * 3_600_000_000_000n + 1n))
   const send = (some: string[]) => {
@@ -443,7 +443,7 @@ test('an entry that names very many groups of logs does not keep those who ask f
   assert.equal(batches.length, 3)
 })
 
-test('a batch is stale once its trace has got spans since it was looked for them', async () => {
+test('an append is repeated if spans of its trace were written after the lookup', async () => {
   const app = await sharedApp()
   const [a, b] = agentRun(['a']).map((span) => encodeSpans([span]))
   const { knownItems } = app.deps
@@ -510,7 +510,7 @@ const CONTENT_NAMES = [
   ...['message', 'content', 'anything', 'tool_name', ''],
 ]
 
-test('only digests are recorded of attributes that are not known metadata, in every position', async () => {
+test('attributes that are not known metadata are recorded only as digests, in every position', async () => {
   const app = await sharedApp()
   const secret = 'SENTINEL'
   const values = [
@@ -582,7 +582,7 @@ test('only digests are recorded of attributes that are not known metadata, in ev
   await assertVerifies(app)
 })
 
-test('a key that keeps content keeps every attribute, and the text of an error', async () => {
+test('a key with content: keep records every attribute and the text of errors in clear', async () => {
   const app = await sharedApp()
   await setOtlp(app, { take: 'agents', content: 'keep', rest: 'reject' })
   const attributes = CONTENT_NAMES.map((key) => ({ key, value: { stringValue: key } }))
@@ -597,7 +597,7 @@ test('a key that keeps content keeps every attribute, and the text of an error',
   assert.deepEqual(payload.status, { code: 'ERROR', message: 'why' })
 })
 
-test('a key takes what it is told to take, and keeps content if it is told to', async () => {
+test('a key’s settings decide which spans are recorded, and whether content is', async () => {
   const app = await sharedApp()
   const key = { id: app.ledger.key.id }
   const set = (otlp: object | null) => setOtlp(app, otlp)
@@ -628,7 +628,7 @@ test('a key takes what it is told to take, and keeps content if it is told to', 
   for (const wrong of [{ take: 'none' }, { take: 'all' }]) assert.equal((await set(wrong)).statusCode, 422)
 })
 
-test('a body that is no OTLP is refused as OTLP says, and nothing is written', async () => {
+test('a body that is not OTLP is refused in OTLP’s error format and writes nothing', async () => {
   const app = await sharedApp()
   const before = await app.written()
   const spans = encodeSpans(agentRun(['a']))
@@ -703,7 +703,7 @@ test('a body that is no OTLP is refused as OTLP says, and nothing is written', a
   assert.deepEqual(await app.written(), before)
 })
 
-test('a text with U+0000, which protobuf may hold, becomes a document that verifiers read', async () => {
+test('U+0000 in a span’s text is replaced, and its record verifies', async () => {
   const app = await sharedApp()
   const nul = {
     'gen_ai.request.model': ['a\0', '\\u0000'],
@@ -724,7 +724,7 @@ test('a text with U+0000, which protobuf may hold, becomes a document that verif
   await assertVerifies(app)
 })
 
-test('a span without ids, or that is too large, is rejected, and its neighbours are taken', async () => {
+test('a span without ids or too large is rejected, and the other spans are recorded', async () => {
   const app = await sharedApp()
   await setOtlp(app, { take: 'agents', content: 'keep', rest: 'reject' })
   const span = (traceId: string, spanId: string, text = 'x') => ({
@@ -767,7 +767,7 @@ test('a span without ids, or that is too large, is rejected, and its neighbours 
   await assertVerifies(app)
 })
 
-test('a request of more spans than a batch takes becomes batches', async () => {
+test('a request with more spans than a batch allows becomes several batches', async () => {
   const app = await sharedApp()
   expectStatus(
     200,
@@ -788,7 +788,7 @@ test('a request of more spans than a batch takes becomes batches', async () => {
   )
 })
 
-test('the exporter of OpenTelemetry is understood, and understands: a refusal that lasts, one that does not', async () => {
+test('OpenTelemetry’s exporter sends spans; a wrong key gets 401 in the request’s encoding', async () => {
   const app = await sharedApp()
   const url = `${await addressOf(app)}/v1/traces`
   const exportWith = (key: string) => {

@@ -9,7 +9,7 @@ import { makeId, makeSigner } from '../helpers/test-chain.ts'
 const PATH = '/v1/federation/peerings'
 const BODY = '{"invitation":1}'
 
-test('a peer’s body that is not the one that was signed is refused before it is validated', async () => {
+test('a peer’s body that differs from the signed digest gets content_digest_mismatch before validation', async () => {
   const app = await sharedApp()
   const parties = { peering: makeId('peer'), from: makeId('led'), to: makeId('led') }
   const targetUri = `${app.deps.publicUrl}${PATH}`

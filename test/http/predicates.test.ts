@@ -11,7 +11,7 @@ test('GET /predicates/{kind}/v1', async (t) => {
   const app = await sharedApp()
   const get = (kind: string) => app.send('GET', `/predicates/${kind}/v1`, { key: null })
 
-  await t.test('has a JSON Schema of every kind, under its predicateType', async () => {
+  await t.test('has a JSON Schema for every kind, with its predicateType as $id', async () => {
     for (const kind of Object.keys(ENTRY_KINDS)) {
       const response = expectStatus(200, await get(kind))
       assert.match(response.headers['content-type'] as string, /^application\/schema\+json/)
@@ -19,7 +19,7 @@ test('GET /predicates/{kind}/v1', async (t) => {
     }
   })
 
-  await t.test('describes what the server signs', async () => {
+  await t.test('the schema accepts every predicate that the server signs', async () => {
     await app.notarize()
     const { keys } = (await app.send('GET', '/.well-known/tallystick-keys.json', { key: null })).json()
     const entries = await app.entries()
@@ -33,7 +33,7 @@ test('GET /predicates/{kind}/v1', async (t) => {
     }
   })
 
-  await t.test('answers 404 to what is no kind', async () => {
+  await t.test('answers 404 for an unknown kind', async () => {
     for (const kind of ['nothing', 'constructor', '__proto__'])
       assertProblem(await get(kind), 404, 'not_found')
   })

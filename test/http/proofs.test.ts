@@ -44,7 +44,7 @@ async function notarizeUpTo(app: TestApp, size: number): Promise<void> {
   await Promise.all(Array.from({ length: size - length }, () => app.notarize()))
 }
 
-test('a record is proved in the newest checkpoint, and its payload with it', async (t) => {
+test('a record and its payload are proved in the newest checkpoint', async (t) => {
   const { app, publish, prove, trust } = await setUp(t)
   const record = await app.notarize()
   await publish()
@@ -122,7 +122,7 @@ test('entries of every kind are proved in every checkpoint, at sizes around the 
   }
 })
 
-test('a proof takes as many queries of a large ledger as of a small one', async (t) => {
+test('a proof needs as many queries in a large ledger as in a small one', async (t) => {
   const { app, publish, prove } = await setUp(t)
   let queries = 0
   const query = app.deps.readPool.query.bind(app.deps.readPool)
@@ -151,7 +151,7 @@ test('a proof takes as many queries of a large ledger as of a small one', async 
   ])
 })
 
-test('what no checkpoint covers yet is pending, and can be asked for again', async (t) => {
+test('an entry without a checkpoint gets 409 checkpoint_pending, retryable', async (t) => {
   const { app, publish, prove } = await setUp(t)
   const { id } = await app.notarize()
   const pending = async (url: string) => {
@@ -168,7 +168,7 @@ test('what no checkpoint covers yet is pending, and can be asked for again', asy
   await pending('/v1/checkpoints/consistency?from=1&to=5')
 })
 
-test('refuses sizes that are no published checkpoint’s, and entries that are not the record’s', async (t) => {
+test('refuses sizes without a checkpoint, and entries of other records', async (t) => {
   const { app, publish, prove } = await setUp(t)
   const [record, other] = [await app.notarize(), await app.notarize()]
   await publish()
@@ -187,7 +187,7 @@ test('refuses sizes that are no published checkpoint’s, and entries that are n
     assertProblem(await app.send('GET', `/v1/checkpoints/consistency${query}`), 422, 'invalid_request')
 })
 
-test('a record is proved with all that it says, and after its payload was erased still', async (t) => {
+test('a proof covers the whole record, also after its payload was erased', async (t) => {
   const { app, publish, prove } = await setUp(t)
   const parent = await app.notarize()
   const body = { ...genericBody(), parent: parent.id, references: ['jira:OPS-7'], metadata: { a: 1 } }
@@ -206,7 +206,7 @@ test('a record is proved with all that it says, and after its payload was erased
   assert.throws(() => verifyRecord(erased, proof, nativeProviders), /document_presence/)
 })
 
-test('a key that may see its own records only gets proofs of no others', async (t) => {
+test('a key with records:read:own gets no proofs of other records or entries', async (t) => {
   const { app, publish, prove } = await setUp(t)
   const agent = await addAgent(app, 'another agent')
   const own = await addKey(app, { scopes: ['records:read:own'], agent })
@@ -224,7 +224,7 @@ test('a key that may see its own records only gets proofs of no others', async (
   assertProblem(await app.send('GET', '/v1/entries/0/proof', { key: own }), 403, 'forbidden')
 })
 
-test('a stored tree that was changed makes no proof, and is logged', async (t) => {
+test('a changed stored tree gets 500 and is logged instead of a proof', async (t) => {
   const { app, publish, prove } = await setUp(t)
   await notarizeUpTo(app, 300)
   await publish()
@@ -262,7 +262,7 @@ test('a stored tree that was changed makes no proof, and is logged', async (t) =
   await provesNone(urls)
 })
 
-test('a batch whose records were changed makes no proof of an item', async (t) => {
+test('a batch with changed records gets 500 instead of a proof', async (t) => {
   const { app, publish } = await setUp(t)
   const body = { records: [genericBody(), genericBody()] }
   const batch = (await app.send('POST', '/v1/records/batch', { body })).json()

@@ -9,7 +9,7 @@ import { sharedApp } from '../helpers/shared-app.ts'
 
 const SLOW = { requestsPerSecond: 0.5, burst: 2 }
 
-test('without a limit nothing is said of limits', async () => {
+test('without a limit the answers have no RateLimit headers', async () => {
   const app = await sharedApp()
   const response = await app.send('GET', '/v1/ledger')
   assert.equal(response.headers['ratelimit'], undefined)
@@ -23,7 +23,7 @@ test('a key’s rate limit', async (t) => {
     app.send('PUT', `/v1/keys/${id}/rate-limit`, { key: manager, body: { rateLimit: limit } })
   const get = () => app.send('GET', '/v1/ledger')
 
-  await t.test('lets its burst in, and refuses the next with 429 and when to come back', async () => {
+  await t.test('accepts its burst, then refuses with 429 and when to retry', async () => {
     assert.deepEqual(expectStatus(200, await limit(SLOW)).json(), { rateLimit: SLOW })
     const first = expectStatus(200, await get())
     assert.equal(first.headers['ratelimit-policy'], '"key";q=2;w=4')
@@ -42,7 +42,7 @@ test('a key’s rate limit', async (t) => {
     assert.deepEqual(await app.written(), before)
   })
 
-  await t.test('holds no other key, and nothing that needs none', async () => {
+  await t.test('does not affect other keys or routes without a key', async () => {
     expectStatus(200, await app.send('GET', '/v1/keys', { key: manager }))
     for (const url of ['/livez', '/readyz', '/openapi.json']) {
       expectStatus(200, await app.send('GET', url, { key: null }))
@@ -50,7 +50,7 @@ test('a key’s rate limit', async (t) => {
     expectStatus(200, await app.send('GET', '/v1/ledgers', { key: OPERATOR_KEY }))
   })
 
-  await t.test('is shown with the key, and taken away with null', async () => {
+  await t.test('is shown with the key, and removed with null', async () => {
     const shown = () => app.send('GET', `/v1/keys/${app.ledger.key.id}`, { key: manager })
     assert.deepEqual(expectStatus(200, await shown()).json().rateLimit, SLOW)
     assert.deepEqual(expectStatus(200, await limit(null)).json(), { rateLimit: null })
@@ -58,7 +58,7 @@ test('a key’s rate limit', async (t) => {
     assert.equal(expectStatus(200, await get()).headers['ratelimit'], undefined)
   })
 
-  await t.test('counts a batch as one request and one more for each hundred records', async () => {
+  await t.test('counts a batch as one request plus one per hundred records', async () => {
     expectStatus(200, await limit({ requestsPerSecond: 1, burst: 10 }))
     const records = Array.from({ length: 500 }, (_, i) => genericBody({ i }))
     const batch = await app.send('POST', '/v1/records/batch', { body: { records } })
@@ -66,12 +66,12 @@ test('a key’s rate limit', async (t) => {
     assert.match(expectStatus(200, await get()).headers['ratelimit'] as string, /^"key";r=[3-5];t=[67]$/)
   })
 
-  await t.test('names all members that a body lacks', async () => {
+  await t.test('a refusal names all missing members', async () => {
     const { detail } = assertProblem(await limit({}), 422, 'invalid_request')
     assert.equal(detail, '/rateLimit must have requestsPerSecond, burst: they are missing')
   })
 
-  await t.test('refuses what is no limit, keys that are nowhere, and a key without keys:manage', async () => {
+  await t.test('refuses invalid limits, unknown keys, and a key without keys:manage', async () => {
     for (const body of [
       {},
       { requestsPerSecond: 0, burst: 1 },
@@ -95,7 +95,7 @@ test('a key’s rate limit', async (t) => {
   })
 })
 
-test('a ledger’s rate limit holds all its keys together, and no other ledger', async () => {
+test('a ledger’s rate limit counts all its keys together, and no other ledger’s', async () => {
   const app = await sharedApp()
   const other = await app.newLedger()
   const second = await addKey(app, { scopes: ['audit:read'] })
@@ -123,7 +123,7 @@ test('a ledger’s rate limit holds all its keys together, and no other ledger',
   assert.equal(both.headers['ratelimit'], '"key";r=1;t=2, "ledger";r=4;t=1')
 })
 
-test('a limit that another server set holds from the next look at the key on', async () => {
+test('a limit set by another server applies once the key is read again', async () => {
   const app = await sharedApp()
   expectStatus(200, await app.send('GET', '/v1/ledger'))
   await app.sql(

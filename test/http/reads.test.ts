@@ -84,7 +84,7 @@ describe('reads from a replica', () => {
     return size === undefined ? null : Number(size)
   }
 
-  test('a write says how many entries the ledger has after it, and a read from the replica on how many it rests', async () => {
+  test('a write answers the ledger’s size, and a read from the replica the size that it saw', async () => {
     const response = expectStatus(
       201,
       await app.send('POST', '/v1/records', { body: { type: 'generic/1', payload: {} } }),
@@ -102,7 +102,7 @@ describe('reads from a replica', () => {
     assert.equal(sizeOf(again.headers), sizeOf(first.headers))
   })
 
-  test('a paused replica answers an old list, and never to a reader that knows of more', async () => {
+  test('a paused replica answers old lists, but not to a reader that knows a larger size', async () => {
     await app.notarize()
     await pauseReplica()
     const { id, entry } = await app.notarize()
@@ -121,7 +121,7 @@ describe('reads from a replica', () => {
     assert.equal(app.deps.reads.fallbacks.behind > 0, true)
   })
 
-  test('a client of the SDK never reads behind what it wrote or read', async (t: TestContext) => {
+  test('an SDK client never reads an older state than it wrote or read', async (t: TestContext) => {
     const baseUrl = await app.app.listen({ port: 0, host: '127.0.0.1' })
     t.after(() => app.app.server.closeAllConnections())
     const options = { baseUrl, apiKey: app.ledger.key.key, fetch: ownConnections }
@@ -151,7 +151,7 @@ describe('reads from a replica', () => {
       assert.notEqual(await newestBy(directives), batched, directives)
   })
 
-  test('a replica never says that a thing is not there', async () => {
+  test('a record missing on the replica is read from the primary', async () => {
     await pauseReplica()
     const { id, entry } = await app.notarize()
     const one = await read(app, `/v1/records/${id}`)
@@ -163,7 +163,7 @@ describe('reads from a replica', () => {
     expectStatus(200, await app.send('GET', `/v1/entries/${entry.seq}/proof`))
   })
 
-  test('an erased document is shown by nobody once its erasure was answered', async (t: TestContext) => {
+  test('no read shows an erased document once its erasure was answered', async (t: TestContext) => {
     const { id } = await app.notarize({ type: 'generic/1', payload: { secret: 'a name' } })
     const { id: another } = await app.notarize({ type: 'generic/1', payload: { name: 'kept' } })
     const other = await addKey(app, { scopes: ['records:read', 'audit:read'] })
@@ -198,7 +198,7 @@ describe('reads from a replica', () => {
     assert.deepEqual(await shown('/v1/records'), { has: false, where: 'replica' })
   })
 
-  test('a document of another ledger is shown by nobody once its erasure was received', async () => {
+  test('no read shows another ledger’s document once its erasure was received', async () => {
     const guest = await app.newLedger()
     const home = await addTestHome(app, guest)
     const record = await home.share({ payload: { secret: 'a guest’s name' } })
@@ -218,7 +218,7 @@ describe('reads from a replica', () => {
     assert.deepEqual(await shown(), { has: false, where: 'replica' })
   })
 
-  test('a read that gets no connection asks the primary, and searches have their own', async () => {
+  test('a read without a free connection goes to the primary; searches have their own connections', async () => {
     const { id } = await app.notarize()
     await servers.replica.caughtUp()
     const gate = Promise.withResolvers<void>()
@@ -249,7 +249,7 @@ describe('reads from a replica', () => {
     assert.equal((await read(app, `/v1/records/${id}`)).where, 'replica')
   })
 
-  describe('that share a connection', () => {
+  describe('reads that share a connection', () => {
     /** Starts the reads at the same time. Returns the connection that each read got, or the primary's pool. */
     const atOnce = (readers: readonly Reader[], work: (db: Db, i: number) => Promise<unknown> = selectOne) =>
       Promise.all(
@@ -265,7 +265,7 @@ describe('reads from a replica', () => {
     const pidOf = async (db: Db) =>
       (await db.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]!.pid
 
-    test('each is held to what it knows, and one that knows more leaves the others there', async () => {
+    test('only the read that knows a larger size goes to the primary', async () => {
       await app.notarize()
       await pauseReplica()
       const { entry } = await app.notarize()
@@ -281,7 +281,7 @@ describe('reads from a replica', () => {
       assert.equal(app.deps.reads.fallbacks.behind - behind, READ_CONNECTIONS_MAX + 1)
     })
 
-    test('readers of other ledgers stay there when a document of one is erased', async () => {
+    test('reads of other ledgers stay on the replica when a document is erased', async () => {
       const { ledger } = await app.newLedger()
       const other = { ledgerId: parseId('led', ledger.id) }
       const { id } = await app.notarize()
@@ -299,7 +299,7 @@ describe('reads from a replica', () => {
       ['that breaks', (pid: number) => servers.replica.sql('select pg_terminate_backend($1, 5000)', [pid])],
       ['on which a statement fails', (_: number, db: Db) => db.query('select 1 / 0').catch(() => {})],
     ] as const)
-      test(`one ${what} sends all of them to the primary`, async () => {
+      test(`a connection ${what} sends all of its reads to the primary`, async () => {
         const { replica, fallback } = app.deps.reads.counts
         const pids: number[] = []
         const spoiled = Promise.withResolvers<void>()
@@ -321,7 +321,7 @@ describe('reads from a replica', () => {
         assert.notEqual(pids[3], pids[0], 'the connection was kept')
       })
 
-    test('one that cannot read what it found sends itself alone to the primary', async () => {
+    test('a read that cannot decode a row alone goes to the primary', async () => {
       const left = Promise.withResolvers<void>()
       const found = await atOnce([{}, {}], async (db, i) => {
         if (db === app.deps.readPool) return left.resolve()
@@ -335,7 +335,7 @@ describe('reads from a replica', () => {
       )
     })
 
-    test('one that waits for something else delays no other, and neither does a slow read of its own', async () => {
+    test('a waiting read delays no other read, nor does a slow read on its own connection', async () => {
       const { id } = await app.notarize()
       await servers.replica.caughtUp()
       let isSlowDone = false
@@ -363,7 +363,7 @@ describe('reads from a replica', () => {
       await slow
     })
 
-    test('only records by id and lists without a filter do', async (t: TestContext) => {
+    test('only reads of a record by id and lists without a filter share connections', async (t: TestContext) => {
       const { id } = await app.notarize()
       const of = t.mock.method(app.deps.reads, 'of')
       const sharing: Record<string, unknown> = {}
@@ -388,7 +388,7 @@ describe('reads from a replica', () => {
     })
   })
 
-  test('a replica that says nothing is given up in a second', async (t: TestContext) => {
+  test('an unresponsive replica is given up within three seconds', async (t: TestContext) => {
     const proxy = await startTcpProxy(ALL_TESTS, servers.replica.apiUrl)
     const through = await makeApp({ TALLYSTICK_REPLICA_URL: proxy.url })
     t.after(() => proxy.accept())
@@ -402,7 +402,7 @@ describe('reads from a replica', () => {
     await untilRead(through)
   })
 
-  test('a standby of a primary that was replaced is not read', async () => {
+  test('a standby of a replaced primary is not read', async () => {
     await servers.replica.caughtUp()
     await next.caughtUp()
     await next.sql('select pg_promote()')
@@ -440,7 +440,7 @@ describe('reads from a replica', () => {
     await next.stop()
   })
 
-  test('a replica that is further behind than it may be is not read, and an idle primary makes no lag', async () => {
+  test('a replica above the maximum lag is not read; an idle primary causes no lag', async () => {
     // The check is repeated if Postgres wrote WAL meanwhile, for example for a vacuum. Then the primary was not idle.
     await until(async () => {
       await servers.replica.resume()
@@ -461,7 +461,7 @@ describe('reads from a replica', () => {
     await untilRead(strict)
   })
 
-  test('a size that the ledger has not is refused, and so is one that is none', async () => {
+  test('a larger if-known-size than the ledger’s gets 412 ledger_smaller, an invalid one 400', async () => {
     const { size } = await read(app, '/v1/records')
     const headers = { 'if-known-size': `${size! + 1}` }
     assertProblem(await app.send('GET', '/v1/records', { headers }), 412, 'ledger_smaller')
@@ -474,7 +474,7 @@ describe('reads from a replica', () => {
       )
   })
 
-  test('without a replica the header is held to as well', async () => {
+  test('without a replica a too large if-known-size also gets 412 ledger_smaller', async () => {
     const alone = await makeApp({ TALLYSTICK_REPLICA_URL: '' })
     const { entry } = await alone.notarize()
     const known = (size: number) => ({ headers: { 'if-known-size': `${size}` } })
@@ -484,7 +484,7 @@ describe('reads from a replica', () => {
       assertProblem(await alone.send('GET', url, known(entry.seq + 2)), 412, 'ledger_smaller')
   })
 
-  test('a read that the archive does not answer is not done again on the primary', async () => {
+  test('a read that fails with archive_unavailable is not repeated on the primary', async () => {
     await servers.replica.caughtUp()
     const before = { ...app.deps.reads.counts }
     let reads = 0
@@ -498,7 +498,7 @@ describe('reads from a replica', () => {
   })
 
   for (const shares of [false, true])
-    test(`reads that wait for the archive keep no connection from others, and go on where they were${shares ? ', shared ones too' : ''}`, async (t: TestContext) => {
+    test(`reads waiting for the archive free their connections, then continue on the replica${shares ? ', shared ones too' : ''}`, async (t: TestContext) => {
       const reader = await makeApp({
         TALLYSTICK_REPLICA_LAG_MS_MAX: '600000',
         TALLYSTICK_ARCHIVE: 'file:///nonexistent',
@@ -539,7 +539,7 @@ describe('reads from a replica', () => {
       )
     })
 
-  test('the connection that a read takes after the archive shows nothing that was erased meanwhile', async (t: TestContext) => {
+  test('a read that waited for the archive continues on the primary after an erasure meanwhile', async (t: TestContext) => {
     const reader = await makeApp({
       TALLYSTICK_REPLICA_LAG_MS_MAX: '600000',
       TALLYSTICK_ARCHIVE: 'file:///nonexistent',
@@ -583,7 +583,7 @@ describe('reads from a replica', () => {
     assert.equal(reader.deps.reads.fallbacks.behind - behind, 2)
   })
 
-  test('a read that replay cancels is answered by the primary', async () => {
+  test('a read cancelled by WAL replay is answered by the primary', async () => {
     await app.sql('create table if not exists public.churn (n int)')
     await app.sql('grant select on public.churn to tallystick_api')
     await app.sql('insert into public.churn select generate_series(1, 1000)')
@@ -612,7 +612,7 @@ describe('reads from a replica', () => {
     await untilRead(app)
   })
 
-  test('a server of another system is not read', async (t: TestContext) => {
+  test('a server of another Postgres system is not read', async (t: TestContext) => {
     const foreign = await startPostgres({
       dataDir: temporaryDirInMemory(),
       temporary: true,
@@ -635,7 +635,7 @@ describe('reads from a replica', () => {
     return read(app, address)
   }
 
-  test('each GET says where it reads, and reads there', async (t: TestContext) => {
+  test('each GET route reads from where it declares', async (t: TestContext) => {
     const publish = await makePublish(t, app)
     const { id, entry, agent } = await app.notarize()
     await publish()
@@ -692,7 +692,7 @@ describe('reads from a replica', () => {
       assert.equal((await readAgain(url)).where, 'replica', url)
   })
 
-  test('metrics say where reads went, and how far the replica is behind', async () => {
+  test('metrics count reads by source and show the replica’s lag', async () => {
     await pauseReplica()
     await app.notarize()
     await servers.replica.resume()
@@ -709,7 +709,7 @@ describe('reads from a replica', () => {
     assert.equal(value('tallystick_replica_lag_bytes'), 0)
   })
 
-  test('a replica that is promoted, or gone, is not read, and the service goes on', async () => {
+  test('a promoted or stopped replica is not read, and the server keeps answering', async () => {
     const { id } = await app.notarize()
     await servers.replica.sql('select pg_promote()')
     const promoted = await read(app, `/v1/records/${id}`)

@@ -31,7 +31,7 @@ async function setUp(t: Test) {
   return { app, publish, get, verify, noteKey }
 }
 
-test('a record’s receipt shows its place in the tree of the newest checkpoint', async (t) => {
+test('a record’s receipt proves its position in the tree of the newest checkpoint', async (t) => {
   const { app, publish, get, verify } = await setUp(t)
   const record = await app.notarize()
   await publish()
@@ -50,7 +50,7 @@ test('a record’s receipt shows its place in the tree of the newest checkpoint'
   assert.equal((await verify(`${url}&size=4`)).size, 4)
 })
 
-test('a record of a batch has its own path, and its batch has none', async (t) => {
+test('a record of a batch has its own path; the batch’s receipt has none', async (t) => {
   const { app, publish, verify } = await setUp(t)
   const agent = await addAgent(app, 'another agent')
   for (const count of [1, 3, 70]) {
@@ -67,7 +67,7 @@ test('a record of a batch has its own path, and its batch has none', async (t) =
   }
 })
 
-test('a consistency receipt joins a checkpoint that was kept to the newest, or to a later one', async (t) => {
+test('a consistency receipt connects an earlier checkpoint with the newest or a chosen later one', async (t) => {
   const { app, publish, get, noteKey } = await setUp(t)
   await publish()
   const kept = parseCheckpoint((await app.send('GET', '/v1/checkpoints/latest')).body).checkpoint
@@ -84,7 +84,7 @@ test('a consistency receipt joins a checkpoint that was kept to the newest, or t
   assert.equal(assertProblem(refused, 422, 'invalid_request')['path'], '/from')
 })
 
-test('a receipt that no checkpoint covers yet is waited for, as long as the caller says', async (t) => {
+test('wait makes a receipt request wait for its checkpoint, at most that many seconds', async (t) => {
   const { app, publish, verify } = await setUp(t)
   const { id } = await app.notarize()
   const url = `/v1/records/${id}/receipt?statement=true`
@@ -106,7 +106,7 @@ test('a receipt that no checkpoint covers yet is waited for, as long as the call
     assertProblem(await app.send('GET', `${url}&wait=${wait}`), 422, 'invalid_request')
 })
 
-test('those who wait are few, and share each look at the checkpoint', async (t) => {
+test('at most 32 requests wait for a checkpoint and share its polling; more get 503', async (t) => {
   const { app, publish } = await setUp(t)
   const { id } = await app.notarize()
   await app.send('GET', `/v1/records/${id}/receipt`)
@@ -129,7 +129,7 @@ test('those who wait are few, and share each look at the checkpoint', async (t) 
   assert.ok(looks < 40 + 2 * 32 + 10, `${looks} looks`)
 })
 
-test('a key for its own records gets the receipts of those alone', async (t) => {
+test('a key with records:read:own gets only the receipts of its own records', async (t) => {
   const { app, publish } = await setUp(t)
   const agent = await addAgent(app, 'own')
   const key = await addKey(app, { agent, scopes: ['records:read:own', 'records:write'] })
@@ -139,7 +139,7 @@ test('a key for its own records gets the receipts of those alone', async (t) => 
   assertProblem(await app.send('GET', `/v1/records/${other.id}/receipt`, { key }), 404, 'not_found')
 })
 
-test('a tree head that the note key did not sign becomes no receipt', async (t) => {
+test('a tree head that the note key did not sign gets 500 integrity_fault instead of a receipt', async (t) => {
   const { app, publish } = await setUp(t)
   const { id } = await app.notarize()
   await publish()

@@ -7,7 +7,7 @@ import { lockHeads, until } from '../helpers/wait.ts'
 
 const ON = { environment: { TALLYSTICK_LOG_REQUESTS: 'true' } }
 
-test('each request is a line that says who asked for what, and how that ended', async (t) => {
+test('each request is logged with caller, route, status and code', async (t) => {
   const app = await buildTestApp(t, ON)
   const { agent: _, ledger, key } = app.ledger
   const who = { ledger: ledger.id, key: key.id }
@@ -78,7 +78,7 @@ const MEMBERS = [
   'time',
 ]
 
-test('a client that goes away before it is answered is a line too', async (t) => {
+test('a request whose client disconnects before the answer is logged too', async (t) => {
   const app = await buildTestApp(t, ON)
   const url = await app.app.listen({ host: '127.0.0.1', port: 0 })
   const release = await lockHeads(t, app.database.superuserUrl)
@@ -100,7 +100,7 @@ test('a client that goes away before it is answered is a line too', async (t) =>
   assert.equal(gone().length, 1)
 })
 
-test('no request is a line unless that was asked for', async (t) => {
+test('requests are logged only if the option is set', async (t) => {
   const app = await buildTestApp(t)
   await app.notarize()
   await app.send('GET', '/v1/records/hunter2')

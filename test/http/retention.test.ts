@@ -24,7 +24,7 @@ async function batchOf(app: TestApp, count: number, more: object = {}): Promise<
   return answer.records.map(({ id }: { id: string }) => id)
 }
 
-test('a hold names each of its records once: with one twice its entry would not verify, for good', async () => {
+test('a hold that names a record twice is refused with 422 invalid_request', async () => {
   const app = await sharedApp()
   const { id } = await app.notarize()
   const before = await app.written()
@@ -34,7 +34,7 @@ test('a hold names each of its records once: with one twice its entry would not 
   await assertVerifies(app)
 })
 
-test('a hold keeps a record and a record of a batch, and names its case; holds add up', async () => {
+test('a hold prevents erasure and names its case; each hold must be lifted', async () => {
   const app = await sharedApp()
   const { id } = await app.notarize()
   const [item, other] = (await batchOf(app, 2)) as [string, string]
@@ -68,7 +68,7 @@ test('a hold keeps a record and a record of a batch, and names its case; holds a
   await assertVerifies(app)
 })
 
-test('holds find records by type, by agent, and all', async () => {
+test('holds select records by type, by agent, or all', async () => {
   const app = await sharedApp()
   const { id } = await app.notarize()
   const agent = app.ledger.agent.id
@@ -97,7 +97,7 @@ test('holds find records by type, by agent, and all', async () => {
   await assertVerifies(app)
 })
 
-test('rules have a floor, and are listed with the one that replaced them', async () => {
+test('rules need at least the minimum days, and are listed with their replacement', async () => {
   const app = await sharedApp()
   const refused = assertProblem(
     await post(app, '/v1/retention/rules', { days: 182, basis: 'law' }),
@@ -120,7 +120,7 @@ test('rules have a floor, and are listed with the one that replaced them', async
   await assertVerifies(app)
 })
 
-test('rules and holds need the scope retention:manage, and are seen by auditors', async () => {
+test('rules and holds need the scope retention:manage; audit:read can read them', async () => {
   const app = await sharedApp()
   const auditor = await addKey(app, { scopes: ['audit:read'] })
   const send = (method: string, url: string, key: string, body?: object) =>
@@ -138,7 +138,7 @@ test('rules and holds need the scope retention:manage, and are seen by auditors'
   expectStatus(200, await send('POST', '/v1/retention/preview', auditor, { days: 1 }))
 })
 
-test('the preview tells what a rule would erase, and the sweep erases just that', async (t) => {
+test('the preview counts what a rule would erase, and the sweep erases just that', async (t) => {
   const app = await sharedApp()
   const sweeper = openSweeper(t, app)
   await app.notarize()
@@ -172,14 +172,14 @@ test('the preview tells what a rule would erase, and the sweep erases just that'
   assert.ok(lines.every(({ kind }) => kind === 'payload-erased'))
 })
 
-test('a ledger has one preview at a time', async () => {
+test('a ledger has one preview at a time; a second one gets 503', async () => {
   const app = await sharedApp()
   const previews = await Promise.all([1, 2].map(() => post(app, '/v1/retention/preview', { days: 183 })))
   assert.deepEqual(previews.map(({ statusCode }) => statusCode).sort(), [200, 503])
   expectStatus(200, await post(app, '/v1/retention/preview', { days: 183 }))
 })
 
-test('holds that stand name so many records, and the refusal says what to do', async (t) => {
+test('open holds name at most 65,536 records; the refusal suggests a type or an agent', async (t) => {
   const app = await buildTestApp(t)
   await app.sql(`do $$ begin
     set local session_replication_role = replica;
@@ -195,7 +195,7 @@ test('holds that stand name so many records, and the refusal says what to do', a
   await hold(app, { case: 'c', records: ids.slice(1) })
 })
 
-test('a hold and a rule more than a ledger may have are refused before they are sent to the database, which decides races', async (t) => {
+test('one hold or rule above the limit is refused with 409 too_many before the database call', async (t) => {
   const app = await buildTestApp(t)
   await app.sql(`do $$ begin
     set local session_replication_role = replica;
@@ -215,7 +215,7 @@ test('a hold and a rule more than a ledger may have are refused before they are 
   }
 })
 
-test('an erasure of what is held is refused before it is sent to the database', async (t) => {
+test('an erasure of a held document gets 409 held before the database call', async (t) => {
   const app = await sharedApp()
   const { id } = await app.notarize()
   const { seq } = await hold(app, { case: 'c', records: [id] })
@@ -233,7 +233,7 @@ test('an erasure of what is held is refused before it is sent to the database', 
   assert.equal(again.entry.seq, entry.seq, 'the same request, and its answer')
 })
 
-test('holds on a record are found whatever other ledgers hold, and however many were lifted', async (t) => {
+test('the lookup of holds on a record reads few pages, whatever other ledgers hold or have lifted', async (t) => {
   const app = await buildTestApp(t)
   const { ledger } = await app.newLedger()
   const theirs = parseId('led', ledger.id)
@@ -264,7 +264,7 @@ test('holds on a record are found whatever other ledgers hold, and however many 
   expectStatus(202, await erase(app, id))
 })
 
-test('an erasure that comes before the lift of a hold, in the same call, is refused', async (t) => {
+test('an erasure placed before the hold’s lift in one call is refused as retryable', async (t) => {
   const app = await sharedApp()
   const { id } = await app.notarize()
   const { appender } = app.deps

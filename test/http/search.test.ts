@@ -17,7 +17,7 @@ async function list(app: TestApp, query: Record<string, string> = {}, options: S
 
 const idsOf = ({ data }: { data: { id: string }[] }) => data.map(({ id }) => id)
 
-test('lists records whole, newest first, a batch in its order, and all of them the other way round', async () => {
+test('lists complete records, newest first or oldest first, those of a batch in its order', async () => {
   const app = await sharedApp()
   const first = await app.notarize()
   const body = { records: [1, 2, 3].map((n) => ({ type: 'generic/1', payload: { n } })) }
@@ -33,7 +33,7 @@ test('lists records whole, newest first, a batch in its order, and all of them t
     assert.deepEqual(record, (await app.send('GET', `/v1/records/${record.id}`)).json())
 })
 
-test('finds a record by each of its properties, and not by others', async () => {
+test('finds a record by each of its properties, and not by other values', async () => {
   const app = await sharedApp()
   const client = await addAgent(app, 'client')
   const parent = await app.notarize()
@@ -77,7 +77,7 @@ test('finds a record by each of its properties, and not by others', async () => 
     assert.deepEqual(idsOf(await list(app, query)), ids, JSON.stringify(query))
 })
 
-test('finds a record by each member that it can be searched by, alone and in a batch, and not by another value', async () => {
+test('finds a single and a batched record by each searchable member, and not by another value', async () => {
   const app = await sharedApp()
   const agents = [await addAgent(app, 'first'), await addAgent(app, 'second')] as const
   const records = [(await app.notarize()).id, (await app.notarize()).id] as const
@@ -94,7 +94,7 @@ test('finds a record by each member that it can be searched by, alone and in a b
   }
 })
 
-test('pages go on where they ended, and a cursor only in the list that gave it', async () => {
+test('a cursor continues where its page ended, and is refused by another list', async () => {
   const app = await sharedApp()
   const ids: string[] = []
   for (let n = 0; n < 5; n++) ids.unshift((await app.notarize()).id)
@@ -117,7 +117,7 @@ test('pages go on where they ended, and a cursor only in the list that gave it',
     await refused({ cursor: movedCursor(cursor, place) })
 })
 
-test('refuses filters that are not well-formed, and unknown ones', async () => {
+test('refuses malformed and unknown filters with 422 invalid_request', async () => {
   const app = await sharedApp()
   for (const query of [
     'limit=0',
@@ -143,7 +143,7 @@ test('refuses filters that are not well-formed, and unknown ones', async () => {
     assertProblem(await app.send('GET', `/v1/records?${query}`), 422, 'invalid_request')
 })
 
-test("shows a key for its agent's own records nothing else, wherever it looks", async () => {
+test('shows only the agent’s own records to a key with records:read:own, in lists, trees and entries', async () => {
   const app = await sharedApp()
   const agent = await addAgent(app, 'own')
   const key = await addKey(app, { agent, scopes: ['records:read:own', 'records:write'] })
@@ -180,7 +180,7 @@ test("shows a key for its agent's own records nothing else, wherever it looks", 
   )
 })
 
-test('shows a ledger none of the records of another', async () => {
+test('shows a ledger no records of another ledger: empty lists, 404 for tree and entries', async () => {
   const app = await sharedApp()
   const record = await app.notarize({ type: 'generic/1', payload: {}, references: ['a:1'] })
   const { key } = (await app.newLedger()).key

@@ -9,12 +9,12 @@ import { buildTestApp, expectStatus, genericBody, type TestApp, testConfig } fro
 import { requestText } from '../helpers/raw-http.ts'
 import { lockHeads, until } from '../helpers/wait.ts'
 
-test('a server that is closed', async (t) => {
+test('a closing server', async (t) => {
   // This application makes the ledger and reads the database. The tested server is a second server, which listens on a
   // socket.
   const app = await buildTestApp(t)
 
-  await t.test('answers what it has taken, and takes nothing more', async (t) => {
+  await t.test('answers accepted requests, and refuses new connections', async (t) => {
     const server = await startServer(testConfig(app.database.apiUrl))
     await post(app, server.url)
     const before = await countEntries(app)
@@ -38,7 +38,7 @@ test('a server that is closed', async (t) => {
     assert.equal(await countEntries(app), before + 20)
   })
 
-  await t.test('closes kept connections as soon as nothing is under way on them', async () => {
+  await t.test('closes idle keep-alive connections within a second', async () => {
     const server = await startServer(testConfig(app.database.apiUrl))
     const agent = new Agent({ keepAlive: true })
     for (let i = 0; i < 3; i++) assert.equal((await post(app, server.url, agent)).status, 201)
@@ -48,7 +48,7 @@ test('a server that is closed', async (t) => {
     agent.destroy()
   })
 
-  await t.test('waits for no connection on which nothing was ever sent', async () => {
+  await t.test('does not wait for a connection on which nothing was sent', async () => {
     const server = await startServer(testConfig(app.database.apiUrl))
     const { hostname, port } = new URL(server.url)
     const spare = connect(Number(port), hostname)
@@ -60,7 +60,7 @@ test('a server that is closed', async (t) => {
     spare.destroy()
   })
 
-  await t.test('closes a kept connection after the answer that was under way on it', async (t) => {
+  await t.test('closes a keep-alive connection right after its pending answer', async (t) => {
     const server = await startServer(testConfig(app.database.apiUrl))
     const agent = new Agent({ keepAlive: true })
     await post(app, server.url, agent)
@@ -76,7 +76,7 @@ test('a server that is closed', async (t) => {
     agent.destroy()
   })
 
-  await t.test('answers a client that sends no more, and closes then', async (t) => {
+  await t.test('answers a client that has half-closed its connection, then closes', async (t) => {
     const server = await startServer(testConfig(app.database.apiUrl))
     const { hostname, port } = new URL(server.url)
     const release = await lockHeads(t, app.database.superuserUrl)
@@ -97,7 +97,7 @@ test('a server that is closed', async (t) => {
     assert.match(received, /^HTTP\/1\.1 201 /)
   })
 
-  await t.test('does not wait for ever for one who reads slowly', async () => {
+  await t.test('cuts off a slow reader of an export after the time limit', async () => {
     const records = Array.from({ length: 60 }, () => genericBody({ text: 'x'.repeat(60_000) }))
     for (let i = 0; i < 6; i++)
       expectStatus(201, await app.send('POST', '/v1/records/batch', { body: { records } }))

@@ -26,7 +26,7 @@ async function revoke(app: TestApp, key: TestAgentKey) {
 }
 
 for (const alg of ['EdDSA', 'ES256'] as const) {
-  test(`an agent signs its records itself (${alg}), and the ledger verifies`, async () => {
+  test(`an agent signs its records with its own ${alg} key, and the ledger verifies`, async () => {
     const app = await sharedApp()
     const key = await addSigningKey(app, { alg })
     const body = signedRecord(key, signingOf(app))
@@ -44,7 +44,7 @@ for (const alg of ['EdDSA', 'ES256'] as const) {
   })
 }
 
-test('a further key of an agent needs a signature by one that it has; a revoked one endorses nothing', async () => {
+test('a further key of an agent needs an endorsement by one of its current keys', async () => {
   const app = await sharedApp()
   const url = keysUrl(app)
   const first = await addSigningKey(app)
@@ -66,7 +66,7 @@ test('a further key of an agent needs a signature by one that it has; a revoked 
   await assertVerifies(app)
 })
 
-test('a key is registered by who holds it, once in a ledger, in one order of the requests', async () => {
+test('a first key needs a valid proof of possession, and of concurrent registrations one succeeds', async () => {
   const app = await sharedApp()
   const url = keysUrl(app)
   const key = makeAgentKey()
@@ -88,7 +88,7 @@ test('a key is registered by who holds it, once in a ledger, in one order of the
   await assertVerifies(app)
 })
 
-test('an agent has eight current keys at most, and a key that it has had is not registered again', async () => {
+test('an agent has at most eight current keys, and cannot register a former key again', async () => {
   const app = await sharedApp()
   const first = await addSigningKey(app)
   const keys = [first]
@@ -102,7 +102,7 @@ test('an agent has eight current keys at most, and a key that it has had is not 
   await assertVerifies(app)
 })
 
-test('an agent has so many keys in its life that the worker can read and digest them all', async () => {
+test('refuses the 257th key of an agent with 409 endorsement_needed, although most are revoked', async () => {
   const app = await sharedApp()
   const first = await addSigningKey(app)
   await app.sql(
@@ -116,7 +116,7 @@ test('an agent has so many keys in its life that the worker can read and digest 
   assertProblem(await app.send('POST', keysUrl(app), { body: another }), 409, 'endorsement_needed')
 })
 
-test('an agent that writes records rotates and revokes its own keys, and registers no first one', async () => {
+test('an agent with records:write rotates and revokes its own keys, but cannot register the first', async () => {
   const app = await sharedApp()
   const { writer, other } = await addAgentsWithKeys(app, {
     writer: ['records:write'],
@@ -139,7 +139,7 @@ test('an agent that writes records rotates and revokes its own keys, and registe
   await assertVerifies(app)
 })
 
-test('what is said of an agent that signs for itself is taken with its signature alone', async () => {
+test('refuses unsigned writes of an agent with a required key with 403 agent_signature_required', async () => {
   const app = await sharedApp()
   const { gateway } = await addAgentsWithKeys(app, { gateway: ['records:write', 'agents:act'] })
   const key = await addSigningKey(app, { required: true })

@@ -5,7 +5,7 @@ import type { DatabasePool } from '../../src/db/connect/pools.ts'
 import { buildTestApp, expectStatus, genericBody } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 
-test('what Postgres raises is answered as a state of the database, and never as a bug, unless it is about data', async (t) => {
+test('answers SQLSTATEs with 503 unavailable or outcome_unknown, bad text with 400, others with 500', async (t) => {
   const app = await buildTestApp(t)
   await app.sql('create table public.state (code text)')
   await app.sql("insert into public.state values ('')")
@@ -44,7 +44,7 @@ const UNAVAILABLE = [
   ...['53300', '55P03', '57014', '42501', '40001', '25006'],
 ]
 
-test('while the schema is away, as in a restore, all is 503; the log names the SQLSTATE, and a counter for bugs grows', async (t) => {
+test('answers 503 while the schema is missing, logs the SQLSTATE and counts unexpected errors', async (t) => {
   const app = await buildTestApp(t)
   const { id } = await app.notarize()
   const count = () =>

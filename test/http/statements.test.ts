@@ -34,7 +34,7 @@ function problemOf(response: { rawPayload: Buffer; headers: Record<string, unkno
   return { code: ours.get('code'), detail: problem.get(-2), title: problem.get(-1), status: problem.get(-4) }
 }
 
-test('a Signed Statement is registered as an entry of its own, and its receipt shows it in the tree', async (t) => {
+test('registers a Signed Statement as its own entry, with a receipt of its inclusion', async (t) => {
   const { app, publish, register, get, noteKey, issuer } = await setUp(t)
   const statement = signStatement(issuer)
   const pending = expectStatus(303, await register(statement))
@@ -58,7 +58,7 @@ test('a Signed Statement is registered as an entry of its own, and its receipt s
   await assertVerifies(app)
 })
 
-test('the answer holds the receipt where a checkpoint comes in time', async (t) => {
+test('the answer contains the receipt if a checkpoint arrives in time', async (t) => {
   const { app, publish, register, issuer } = await setUp(t)
   const registering = register(signStatement(issuer), '?wait=10')
   while ((await app.send('GET', '/v1/statements')).json().data.length === 0);
@@ -96,7 +96,7 @@ test('statements are listed by issuer and subject, page by page', async (t) => {
   await assertVerifies(app)
 })
 
-test('a subject as long as a text may be is registered, shown and found, and a longer one is refused', async (t) => {
+test('registers and finds a subject of 1,024 bytes, and refuses a longer subject with 400', async (t) => {
   const { app, issuer, register } = await setUp(t)
   for (const subject of ['s'.repeat(1_024), '漢'.repeat(341), '🜁'.repeat(256)]) {
     expectStatus(303, await register(signStatement(issuer, { subject })))
@@ -111,7 +111,7 @@ test('a subject as long as a text may be is registered, shown and found, and a l
   }
 })
 
-test('a hash envelope is registered with the type of what it is the hash of', async (t) => {
+test('registers a hash envelope with the content type of its preimage', async (t) => {
   const { app, register, issuer } = await setUp(t)
   await setPolicy(app, [issuer], { contentTypes: ['application/spdx+json'] })
   const header = new Map<unknown, unknown>([
@@ -125,7 +125,7 @@ test('a hash envelope is registered with the type of what it is the hash of', as
   assert.equal(problemOf(expectStatus(400, short)).code, 'statement_invalid')
 })
 
-test('a statement is refused without a policy, and by one that does not take it', async (t) => {
+test('refuses a statement without a policy with 409, and a statement outside the policy', async (t) => {
   const { app, register } = await setUp(t, [])
   const issuer = makeIssuer()
   const none = problemOf(expectStatus(409, await register(signStatement(issuer))))
@@ -150,7 +150,7 @@ test('a statement is refused without a policy, and by one that does not take it'
   await assertVerifies(app)
 })
 
-test('a policy is an entry, and the newest one counts', async (t) => {
+test('a policy is an entry, and the newest policy decides', async (t) => {
   const { app, register, issuer } = await setUp(t)
   expectStatus(303, await register(signStatement(issuer)))
   const next = makeIssuer()
@@ -163,7 +163,7 @@ test('a policy is an entry, and the newest one counts', async (t) => {
   await assertVerifies(app)
 })
 
-test('a policy of another ledger takes nothing here, and its keys neither', async (t) => {
+test('refuses statements of an unknown issuer with 400, and in a ledger without a policy with 409', async (t) => {
   const { app, register } = await setUp(t)
   const other = await app.newLedger()
   const statement = Buffer.from(signStatement(makeIssuer()))
@@ -176,7 +176,7 @@ test('a policy of another ledger takes nothing here, and its keys neither', asyn
   expectStatus(400, await register(statement))
 })
 
-test('one of many requests at once registers a statement, and all hear of that one', async (t) => {
+test('concurrent requests register a statement once, and all get its location', async (t) => {
   const { app, register, issuer } = await setUp(t)
   const statement = signStatement(issuer)
   const all = await Promise.all(Array.from({ length: 12 }, () => register(statement)))
@@ -186,7 +186,7 @@ test('one of many requests at once registers a statement, and all hear of that o
   await assertVerifies(app)
 })
 
-test('a receipt in its header does not make it another statement', async (t) => {
+test('registering a statement again with its receipt in the header returns the same location', async (t) => {
   const { publish, register, get, issuer } = await setUp(t)
   const location = new URL(String((await register(signStatement(issuer))).headers['location'])).pathname
   await publish()
@@ -194,7 +194,7 @@ test('a receipt in its header does not make it another statement', async (t) => 
   assert.equal(new URL(String((await register(file)).headers['location'])).pathname, location)
 })
 
-test('keys that may not do it are refused in CBOR, and so are other bodies', async (t) => {
+test('refuses keys without the scope and other bodies, with a problem in CBOR', async (t) => {
   const { app, register, issuer } = await setUp(t)
   const key = await addKey(app, { scopes: ['records:write'] })
   const text = Buffer.from(signStatement(issuer))
@@ -213,7 +213,7 @@ test('keys that may not do it are refused in CBOR, and so are other bodies', asy
   expectStatus(415, await app.send('POST', '/v1/records', { text, headers: COSE }))
 })
 
-test('a method that the address does not take is refused in CBOR, and HEAD is answered', async (t) => {
+test('refuses unsupported methods with 405 and a problem in CBOR, and answers HEAD', async (t) => {
   const { app, register, issuer } = await setUp(t)
   const location = new URL(String((await register(signStatement(issuer))).headers['location'])).pathname
   for (const url of ['/entries', location, '/.well-known/scitt-keys', '/.well-known/scitt-keys/AA']) {
@@ -234,7 +234,7 @@ test('a method that the address does not take is refused in CBOR, and HEAD is an
   expectStatus(200, await app.send('HEAD', '/.well-known/scitt-keys'))
 })
 
-test('the media type of RFC 9943 is taken too', async (t) => {
+test('accepts application/scitt-statement+cose, and refuses other media types with 415', async (t) => {
   const { app, issuer } = await setUp(t)
   const text = Buffer.from(signStatement(issuer))
   const send = (type: string) =>
@@ -244,7 +244,7 @@ test('the media type of RFC 9943 is taken too', async (t) => {
     assert.equal(problemOf(expectStatus(415, await send(other))).code, 'unsupported_media_type')
 })
 
-test('the key of receipts is there as a COSE Key Set', async (t) => {
+test('serves the receipts’ key as a COSE Key Set', async (t) => {
   const { app, get } = await setUp(t, [])
   const [key] = decode(await get('/.well-known/scitt-keys'), { useMaps: true }) as Map<number, Uint8Array>[]
   assert.deepEqual([key!.get(1), key!.get(3), key!.get(-1)], [1, -8, 6])

@@ -131,7 +131,7 @@ test('the label is stored nowhere in the clear, nor signed, and its hash differs
   assert.ok(!app.logs().includes(LABEL))
 })
 
-test('more documents than a receipt names are erased by further requests', async () => {
+test('erases at most 1,000 documents per request, and the rest from nextCursor on', async () => {
   const app = await sharedApp()
   await batchOf(
     app,
@@ -151,7 +151,7 @@ test('more documents than a receipt names are erased by further requests', async
   await assertVerifies(app)
 })
 
-test('where an erasure fails the receipt says what was erased, and the next request goes on there', async (t) => {
+test('after a failed erasure the receipt names the erased documents, and the next request continues', async (t) => {
   const app = await sharedApp()
   await batchOf(
     app,
@@ -186,7 +186,7 @@ test('where an erasure fails the receipt says what was erased, and the next requ
   await assertVerifies(app)
 })
 
-test('find and erase need their scopes, and take no label that is none', async () => {
+test('find and erase refuse keys without their scopes, and malformed labels', async () => {
   const app = await sharedApp()
   const reader = await addKey(app, { scopes: ['records:read'] })
   const body = { subject: LABEL, code: 'x' }
@@ -199,7 +199,7 @@ test('find and erase need their scopes, and take no label that is none', async (
   assertProblem(await post(app, '/v1/subjects/find', { subject: LABEL, cursor }), 422, 'invalid_request')
 })
 
-test('a gated record whose payload is erased alone is found by its label until its last document is gone', async (t) => {
+test('a label still finds a gated record after its payload is erased, until no document is left', async (t) => {
   const app = await buildGatedApp(t)
   const eraser = openEraser(t, app)
   const { id } = await app.reach('ACCEPTED', { subject: LABEL })
@@ -219,7 +219,7 @@ test('a gated record whose payload is erased alone is found by its label until i
   await assertVerifies(app)
 })
 
-test('the label of a record stays as it was copied while its ledger is moved', async (t) => {
+test('the eraser does not remove a record’s label while its ledger is moved', async (t) => {
   const app = await buildGatedApp(t)
   const eraser = openEraser(t, app)
   await app.reach('ACCEPTED', { subject: LABEL })
@@ -237,7 +237,7 @@ test('the label of a record stays as it was copied while its ledger is moved', a
   assert.deepEqual(await labels(), [])
 })
 
-test('a receipt names payloads behind the other documents of a record, and held ones are not asked for', async (t) => {
+test('erases a record’s payload after its other documents, and lists held documents with their case', async (t) => {
   const app = await buildGatedApp(t)
   const { id } = await app.reach('ACCEPTED', { subject: LABEL })
   const held = await app.reach('ACCEPTED', { subject: LABEL })

@@ -59,7 +59,7 @@ function entriesOf(bundle: Buffer): Buffer[] {
   return entries
 }
 
-test('tiles of a ledger are those of C2SP tlog-tiles, at sizes around the edges of tiles', async (t) => {
+test('tiles of a ledger match C2SP tlog-tiles, at sizes around tile boundaries', async (t) => {
   const { app, publish, read, get } = await setUp(t)
   for (const size of [3, 256, 257, 700]) {
     await notarizeUpTo(app, size)
@@ -94,7 +94,7 @@ test('tiles of a ledger are those of C2SP tlog-tiles, at sizes around the edges 
   assert.equal((await read('tile/0/002.p/1')).length, 32)
 })
 
-test('an address that is none, or beyond the newest checkpoint, is nowhere', async (t) => {
+test('answers 404 for malformed paths, and for tiles beyond the newest checkpoint', async (t) => {
   const { app, publish, get } = await setUp(t)
   assertProblem(await get('checkpoint'), 409, 'checkpoint_pending')
   assertProblem(await get('tile/0/000.p/1'), 404, 'not_found')
@@ -138,7 +138,7 @@ test('an address that is none, or beyond the newest checkpoint, is nowhere', asy
   assertProblem(await get('tile/0/000.p/3?x=1'), 422, 'invalid_request')
 })
 
-test('a file is cached for a year, by everybody if the ledger is public, and not sent again', async (t) => {
+test('tiles are cacheable for a year, publicly if the ledger is public, with 304 by ETag', async (t) => {
   const { publish, get, open } = await setUp(t)
   await publish()
   const path = 'tile/entries/000.p/3'
@@ -160,7 +160,7 @@ test('a file is cached for a year, by everybody if the ledger is public, and not
   assert.equal((await get('tile/0/001', { key: null })).headers['cache-control'], 'no-store')
 })
 
-test('only the operator opens a ledger to everybody, and closes it again', async (t) => {
+test('only the operator makes a ledger’s tiles public, and private again', async (t) => {
   const { app, publish, get, open } = await setUp(t)
   await publish()
   const elsewhere = await app.newLedger()
@@ -193,7 +193,7 @@ test('only the operator opens a ledger to everybody, and closes it again', async
   assertProblem(nowhere, 404, 'not_found')
 })
 
-test('readers without a key have a limit for each ledger, and no ledger that others name costs them', async (t) => {
+test('limits readers without a key per ledger with 429; requests for unknown ledgers cost no queries', async (t) => {
   const { app, publish, get, open } = await setUp(t)
   await publish()
   await open('public')
@@ -232,7 +232,7 @@ async function countQueries({ deps }: TestApp, work: () => Promise<void>): Promi
   return count
 }
 
-test('so many ledgers may be public', async (t) => {
+test('limits the number of public ledgers', async (t) => {
   const app = await buildTestApp(t)
   const set = (id: string, tiles: string) =>
     app.send('PUT', `/v1/ledgers/${id}/tiles`, { key: OPERATOR_KEY, body: { tiles } })

@@ -46,7 +46,7 @@ async function register(app: TestApp, body: object, status = 201, headers: Recor
   return expectStatus(status, await app.send('POST', '/v1/types', { body, headers })).json()
 }
 
-test('registers a type, whose definition is signed by digest and shown as it was given', async () => {
+test('registers a type, signs the digest of its definition, and shows the definition unchanged', async () => {
   const app = await sharedApp()
   const type = await register(app, ORDER)
   assert.deepEqual(type.definition, ORDER)
@@ -66,7 +66,7 @@ test('registers a type, whose definition is signed by digest and shown as it was
   await assertVerified(app)
 })
 
-test('the same definition again answers the type that is there; another one is refused', async () => {
+test('the same definition again returns the existing type; another definition is refused', async () => {
   const app = await sharedApp()
   const type = await register(app, ORDER)
   const before = await app.written()
@@ -79,7 +79,7 @@ test('the same definition again answers the type that is there; another one is r
   await register(app, { ...other, version: 7 })
 })
 
-test('of the same type registered many times at once one entry is made, and all are answered with it', async () => {
+test('concurrent registrations of a type create one entry; other definitions are answered 409', async () => {
   const app = await sharedApp()
   const bodies = [ORDER, { ...ORDER, payloadSchema: { type: 'object' } }]
   const answers = await Promise.all(
@@ -103,7 +103,7 @@ test('a retry with the same Idempotency-Key is answered with the first outcome',
   assertProblem(reused, 422, 'idempotency_key_reused')
 })
 
-test('the names of the built-in types are taken, in every version', async () => {
+test('refuses names of built-in types in every version with 409 type_exists', async () => {
   const app = await sharedApp()
   for (const [name, version] of [
     ['generic', 1],
@@ -124,7 +124,7 @@ test('the names of the built-in types are taken, in every version', async () => 
   }
 })
 
-test('an action, its approval and its outcome are taken as the built-in types want them, alone and in a batch', async () => {
+test('validates actions, approvals and outcomes by the built-in types, alone and in a batch', async () => {
   const app = await sharedApp()
   const digest = { sha256: 'ab'.repeat(32), of: 'jcs', length: 9 }
   const action = { kind: 'tool', name: 'refund', callId: 'c1', argumentsDigest: digest, told: 'held' }
@@ -164,7 +164,7 @@ test('an action, its approval and its outcome are taken as the built-in types wa
   }
 })
 
-test('a definition that is not understood is refused, and the answer says where', async () => {
+test('refuses an invalid definition, with the path of the fault', async () => {
   const app = await sharedApp()
   const before = await app.written()
   for (const [change, path] of [
@@ -195,7 +195,7 @@ test('a definition that is not understood is refused, and the answer says where'
   assert.deepEqual(await app.written(), before)
 })
 
-test('lists types with the built-in ones in the order of their names, page by page', async () => {
+test('lists registered and built-in types by name, in pages', async () => {
   const app = await sharedApp()
   for (const [name, version] of [
     ['order', 1],
@@ -246,7 +246,7 @@ test('lists types with the built-in ones in the order of their names, page by pa
     assertProblem(await app.send('GET', `/v1/types?${query}`), 422, 'invalid_request')
 })
 
-test('a record of a registered type is taken only as the type wants it', async () => {
+test('accepts a record of a registered type only if its payload is valid', async () => {
   const app = await sharedApp()
   await register(app, ORDER)
   const record = await app.notarize({ type: 'order/1', payload: GOOD })
@@ -270,7 +270,7 @@ test('a record of a registered type is taken only as the type wants it', async (
   await assertVerified(app)
 })
 
-test('one bad item refuses a batch, and the answer names it', async () => {
+test('refuses a batch with an invalid item with 422 payload_invalid, and names the item', async () => {
   const app = await sharedApp()
   await register(app, ORDER)
   const good = { type: 'order/1', payload: GOOD }
@@ -299,7 +299,7 @@ test('a batch has records of at most 32 registered types', async () => {
   expectStatus(201, await app.send('POST', '/v1/records/batch', { body: { records: records.slice(0, 32) } }))
 })
 
-test('a gated type in a batch, an unknown one and one of another ledger are notarized by nobody', async () => {
+test('refuses to notarize gated types with not_notarizable, and unknown or foreign types with unknown_type', async () => {
   const app = await sharedApp()
   await register(app, GATED)
   const elsewhere = await app.newLedger()
@@ -324,7 +324,7 @@ test('a gated type in a batch, an unknown one and one of another ledger are nota
   assert.deepEqual(await app.written(), before)
 })
 
-test('a type counts at once, also for a server that was asked for it a moment before', async () => {
+test('a new type is usable at once, also on a server that just looked for it', async () => {
   const app = await sharedApp()
   const body = { type: 'order/1', payload: GOOD }
   assertProblem(await app.send('POST', '/v1/records', { body }), 422, 'unknown_type')
@@ -337,7 +337,7 @@ test('a type counts at once, also for a server that was asked for it a moment be
   await app.notarize(body)
 })
 
-test('shows what a type says of documents, registered or not, and writes nothing', async () => {
+test('previews documents against registered and unregistered types, and writes nothing', async () => {
   const app = await sharedApp()
   await register(app, GATED)
   const before = await app.written()
@@ -366,7 +366,7 @@ test('shows what a type says of documents, registered or not, and writes nothing
   assert.deepEqual(await app.written(), before)
 })
 
-test('shows what the rules say of a payload and the evidence for it, and only of both', async () => {
+test('a preview with payload and evidence shows the result of each rule', async () => {
   const app = await sharedApp()
   await register(app, GATED)
   const before = await app.written()
@@ -406,7 +406,7 @@ test('shows what the rules say of a payload and the evidence for it, and only of
   assert.deepEqual(await app.written(), before)
 })
 
-test('a schema that takes too many steps costs its own ledger the request, and nothing else', async () => {
+test('refuses a payload that exceeds the schema’s steps with 422 schema_too_costly', async () => {
   const app = await sharedApp()
   const levels = 8
   const $defs = Object.fromEntries(
@@ -432,7 +432,7 @@ test('a schema that takes too many steps costs its own ledger the request, and n
   assert.deepEqual(await app.written(), before)
 })
 
-test('a validation that takes long is done in a thread, with the answer that the event loop would give', async () => {
+test('an expensive validation runs in a thread, with the same answer as on the event loop', async () => {
   const app = await sharedApp()
   // The validation of one item evaluates five nested schemas, each of which takes four steps. A list of such items is
   // too costly for the event loop, but within the limit for a document.
@@ -466,7 +466,7 @@ test('a validation that takes long is done in a thread, with the answer that the
   }
 })
 
-test('a ledger that has used up its share is told the same, only later', async () => {
+test('a ledger beyond its share of validation time still gets the correct answers', async () => {
   const app = await sharedApp()
   await register(app, ORDER)
   const text = 'ab'.repeat(30_000)
@@ -486,7 +486,7 @@ test('a ledger that has used up its share is told the same, only later', async (
   assert.equal((await app.entries()).filter((entry) => entry.kind.endsWith('-notarized')).length, 1)
 })
 
-test('types are read with any scope that has to do with records, and written with their own', async () => {
+test('any scope for records reads types, and only types:write registers them', async () => {
   const app = await sharedApp()
   for (const scope of ['records:read', 'records:write', 'audit:read', 'types:write'] as const) {
     const key = await addKey(app, { scopes: [scope] })

@@ -9,24 +9,24 @@ import { assertProblem } from '../helpers/assert-problem.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
 import { sharedApp } from '../helpers/shared-app.ts'
 
-test('whatever a server takes, its export verifies', async (t) => {
+test('the export of every accepted write verifies', async (t) => {
   const app = await sharedApp()
 
-  await t.test('names of 200 characters outside the basic plane', async () => {
+  await t.test('names of 200 characters outside the Basic Multilingual Plane', async () => {
     const name = '😂'.repeat(200)
     const made = await app.send('POST', '/v1/ledgers', { key: OPERATOR_KEY, body: { name, agent: name } })
     expectStatus(201, made)
     assert.equal(await failureOf(app, made.json().key.key), null)
   })
 
-  await t.test('the first and the last times that can be said, in a batch', async () => {
+  await t.test('a batch with the earliest and the latest times of occurrence', async () => {
     const times = ['0001-01-01T00:00:00Z', '0004-02-29T12:00:00.1Z', '9999-12-31T23:59:59.999Z']
     const records = times.map((occurredAt) => ({ ...genericBody(), occurredAt }))
     expectStatus(201, await app.send('POST', '/v1/records/batch', { body: { records } }))
     assert.equal(await failureOf(app), null)
   })
 
-  await t.test('no time of the year 0, whose leap day the Postgres driver misreads', async () => {
+  await t.test('refuses times of the year 0, whose leap day the Postgres driver misreads', async () => {
     for (const occurredAt of ['0000-02-29T12:00:00Z', '0000-01-01T00:00:00Z']) {
       const item = { ...genericBody(), occurredAt }
       assertProblem(await app.send('POST', '/v1/records', { body: item }), 422, 'invalid_request')

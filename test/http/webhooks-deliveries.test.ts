@@ -10,7 +10,7 @@ const HOUR_MS = 3_600_000
 const NOWHERE = 'evt_01jegv5gyme05800000000000a'
 const RECORDS = ['rec_01jegv5gyme05800000000000a', 'rec_01jegv5gyme05800000000000b'] as const
 
-test('a test is an event for this endpoint alone, and waits for the worker', async () => {
+test('a test creates a pending webhook.test event for its own endpoint only', async () => {
   const app = await sharedApp()
   const { id } = await makeWebhook(app, { events: ['record.created'] })
   await makeWebhook(app, { url: `${URL}/other` })
@@ -37,7 +37,7 @@ test('a test is an event for this endpoint alone, and waits for the worker', asy
   assert.ok(await isDueNow(app))
 })
 
-test('ten tests wait at most, and none of an endpoint that is not active', async () => {
+test('refuses a test with 409 if ten are waiting or the endpoint is not active', async () => {
   const app = await sharedApp()
   const { id } = await makeWebhook(app)
   const ask = () => app.send('POST', `/v1/webhooks/${id}/test`)
@@ -98,7 +98,7 @@ test('deliveries are listed newest first, by state, event and record, page by pa
   assert.deepEqual({ pending, held, dead }, { pending: 6, held: 6, dead: 6 })
 })
 
-test('a page ends where 5,000 deliveries were looked at, and the next one goes on there', async () => {
+test('a page ends after 5,000 scanned deliveries, and its cursor continues there', async () => {
   const app = await sharedApp()
   const { id } = await makeWebhook(app)
   const oldest = await deliver(app, id, { minute: 0, event: 'record.created' })
@@ -144,7 +144,7 @@ test('a delivery is shown with its attempts', async () => {
   })
 })
 
-test('what was delivered, given up or will be tried later is delivered now, with a schedule that begins anew', async () => {
+test('redelivering a delivered, dead or pending delivery makes it due now, with a new schedule', async () => {
   const app = await sharedApp()
   const { id } = await makeWebhook(app)
   for (const [minute, state] of (['delivered', 'dead', 'pending'] as const).entries()) {
@@ -165,7 +165,7 @@ test('what was delivered, given up or will be tried later is delivered now, with
   }
 })
 
-test('what waits for an earlier event of its record is not delivered before it', async () => {
+test('redelivering never overtakes an earlier event of the same record', async () => {
   const app = await sharedApp()
   const { id } = await makeWebhook(app)
   const first = await deliver(app, id, { minute: 1, state: 'pending', record: RECORDS[0], seq: 1 })
@@ -176,7 +176,7 @@ test('what waits for an earlier event of its record is not delivered before it',
   assert.equal(expectStatus(202, await redeliver(app, id, first.id)).json().state, 'pending')
 })
 
-test('what was given up is delivered in the order of each record', async () => {
+test('redeliver-dead keeps the order of events within each record', async () => {
   const app = await sharedApp()
   const { id } = await makeWebhook(app)
   const give = (minute: number, seq: number, more: object) =>
@@ -209,7 +209,7 @@ test('what was given up is delivered in the order of each record', async () => {
   assert.deepEqual(await redeliverDead(app, id), { redelivered: 0, more: false })
 })
 
-test('what was given up is delivered from a time on only, if asked, and at most 1,000 of it in one request', async () => {
+test('redeliver-dead starts at `since`, and covers at most 1,000 deliveries per request', async () => {
   const app = await sharedApp()
   const { id } = await makeWebhook(app)
   const deaths = await Promise.all([1, 2, 3].map((minute) => deliver(app, id, { minute, state: 'dead' })))
@@ -229,7 +229,7 @@ test('what was given up is delivered from a time on only, if asked, and at most 
   assert.deepEqual(await redeliverDead(app, id), { redelivered: 501, more: false })
 })
 
-test('refuses what it does not know: filters, times, ids', async () => {
+test('refuses unknown filters, times and ids', async () => {
   const app = await sharedApp()
   const { id } = await makeWebhook(app)
   const { id: event } = await deliver(app, id, {})

@@ -5,7 +5,7 @@ import { assertProblem } from '../helpers/assert-problem.ts'
 import { sharedApp } from '../helpers/shared-app.ts'
 import { makeWebhook, standing, timeOf } from '../helpers/webhooks.ts'
 
-test('what was recorded in a time is delivered again', async () => {
+test('a recovery covers the entries of the given time range', async () => {
   const app = await sharedApp()
   const { id } = await makeWebhook(app)
   for (let i = 0; i < 6; i++) await app.notarize()
@@ -35,7 +35,7 @@ test('what was recorded in a time is delivered again', async () => {
   }
 })
 
-test('one recovery at a time: what is part of it is asked for already, other things are refused', async () => {
+test('a second recovery within the running one returns it; others get 409 state_conflict', async () => {
   const app = await sharedApp()
   const { id } = await makeWebhook(app)
   for (let i = 0; i < 6; i++) await app.notarize()
@@ -66,7 +66,7 @@ test('one recovery at a time: what is part of it is asked for already, other thi
   assert.deepEqual((await standing(app, id)).recovery, { nextSeq: 6, endSeq: 7, delivered: false })
 })
 
-test('a worker that delivers sees that a recovery was asked for: the row of the endpoint is another one', async () => {
+test('starting a recovery changes xmin of the webhook’s row', async () => {
   const app = await sharedApp()
   const { id } = await makeWebhook(app)
   const version = async () =>
@@ -80,7 +80,7 @@ test('a worker that delivers sees that a recovery was asked for: the row of the 
   assert.notEqual(await version(), before)
 })
 
-test('refuses times that do not exist, and what it does not know', async () => {
+test('refuses impossible times and unknown members with 422 invalid_request', async () => {
   const app = await sharedApp()
   const { id } = await makeWebhook(app)
   for (const body of [

@@ -13,7 +13,7 @@ import { makeWebhook } from '../helpers/webhooks.ts'
 const DAY_MS = 86_400_000
 const EVENT = 'evt_01jegv5gyme05800000000000a'
 
-test('the worker opens with the master key what the server sealed, and signs so that the receiver accepts it', async () => {
+test('the worker unseals the server’s secret with the master key, and the receiver accepts its signature', async () => {
   const app = await sharedApp()
   const { id, secret } = await makeWebhook(app)
   const [signer] = await openSealed(app, id)
@@ -26,7 +26,7 @@ test('the worker opens with the master key what the server sealed, and signs so 
   })
 })
 
-test('a secret that is rotated goes on beside the new one for a day, or as long as asked', async () => {
+test('a rotated secret stays valid for a day, or for the given overlap', async () => {
   const app = await sharedApp()
   const { id, secret, secrets } = await makeWebhook(app)
   const response = await rotate(app, id)
@@ -42,7 +42,7 @@ test('a secret that is rotated goes on beside the new one for a day, or as long 
   assert.deepEqual(expectStatus(200, await app.send('GET', `/v1/webhooks/${id}`)).json(), rotated)
 })
 
-test('the end of a secret comes nearer with another rotation, and never moves away', async () => {
+test('another rotation can shorten the life of an old secret, but never extend it', async () => {
   const app = await sharedApp()
   const inDays = async (overlaps: number[]) => {
     const { id } = await makeWebhook(app, { url: `https://example.com/${overlaps}` })
@@ -72,7 +72,7 @@ test('an endpoint has three secrets at most; an overlap of 0 ends those before a
   assert.equal((await openSealed(app, id)).length, 1)
 })
 
-test('a secret that has ended is shown no more, makes room for another one, and is removed with the next rotation', async () => {
+test('an expired secret is not shown or counted, and the next rotation removes it', async () => {
   const app = await sharedApp()
   const { id } = await makeWebhook(app)
   await rotate(app, id)
@@ -98,7 +98,7 @@ test('many rotations at once leave three secrets at most', async () => {
   assert.equal((await openSealed(app, id)).length, 3)
 })
 
-test('a worker that delivers sees a rotation: the row of the endpoint is another one', async () => {
+test('a rotation changes xmin of the webhook’s row', async () => {
   const app = await sharedApp()
   const { id } = await makeWebhook(app)
   const version = async () =>
@@ -112,7 +112,7 @@ test('a worker that delivers sees a rotation: the row of the endpoint is another
   assert.notEqual(await version(), before)
 })
 
-test('refuses an overlap that is no time, or longer than a week', async () => {
+test('refuses an overlap that is malformed, or longer than a week', async () => {
   const app = await sharedApp()
   const { id } = await makeWebhook(app)
   for (const overlapSeconds of [-1, 0.5, 7 * 86_400 + 1, '60', null]) {
@@ -121,7 +121,7 @@ test('refuses an overlap that is no time, or longer than a week', async () => {
   }
 })
 
-test('no answer but the two that make a secret holds one, and no log line does', async () => {
+test('only creating and rotating return a secret, and no log line has a secret', async () => {
   const app = await sharedApp()
   const { id, secret } = await makeWebhook(app)
   const { secret: second } = expectStatus(200, await rotate(app, id)).json()

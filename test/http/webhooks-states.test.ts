@@ -4,7 +4,7 @@ import { expectStatus } from '../helpers/app.ts'
 import { sharedApp } from '../helpers/shared-app.ts'
 import { makeWebhook } from '../helpers/webhooks.ts'
 
-test('a webhook that is paused says who paused it, and pausing or resuming twice is the same as once', async () => {
+test('pausing sets state and reason; pausing or resuming twice changes nothing', async () => {
   const app = await sharedApp()
   const { id } = await makeWebhook(app)
   const move = async (step: string) =>
@@ -31,7 +31,7 @@ test('a webhook that is paused says who paused it, and pausing or resuming twice
   }
 })
 
-test('resuming forgets that it failed, and goes on where it was or, if asked, with what comes now', async () => {
+test('resuming resets failures, and continues at the old position or from now', async () => {
   const app = await sharedApp()
   const { id } = await makeWebhook(app)
   await app.notarize()
@@ -64,7 +64,7 @@ test('resuming forgets that it failed, and goes on where it was or, if asked, wi
   }
 })
 
-test('skipping passes over checkpoints as well', async () => {
+test('resuming from now skips checkpoints too', async () => {
   const app = await sharedApp()
   const { id } = await makeWebhook(app)
   await app.sql(

@@ -53,7 +53,7 @@ test('a webhook is made, and shown without its secret', async () => {
   assert.deepEqual((await app.send('GET', '/v1/webhooks')).json(), { data: [webhook], nextCursor: null })
 })
 
-test('what is not said is: no description, all types, nothing included', async () => {
+test('defaults to no description, all types, and nothing included', async () => {
   const app = await sharedApp()
   const { description, events, types, include } = await makeWebhook(app, { events: ['*'] })
   assert.deepEqual(
@@ -62,7 +62,7 @@ test('what is not said is: no description, all types, nothing included', async (
   )
 })
 
-test('it hears of what is appended after it was made: entries, and checkpoints', async () => {
+test('a webhook starts with the entries and checkpoints after its creation', async () => {
   const app = await sharedApp()
   await app.notarize()
   await app.sql(
@@ -84,7 +84,7 @@ test('it hears of what is appended after it was made: entries, and checkpoints',
   assert.deepEqual({ nextSeq, behind }, { nextSeq: 4, behind: 1 })
 })
 
-test('a second request for it is told of the first, and the ledger has one', async () => {
+test('refuses a duplicate webhook with 409 state_conflict, and names the first', async () => {
   const app = await sharedApp()
   const body = { url: URL, events: ['record.created', 'record.activated'], types: ['a', 'b'] }
   const { id } = await makeWebhook(app, body)
@@ -109,7 +109,7 @@ test('a second request for it is told of the first, and the ledger has one', asy
   await makeWebhook(app, body)
 })
 
-test('of the same request sent many times at once one makes a webhook', async () => {
+test('concurrent identical requests create one webhook; the others get 409', async () => {
   const app = await sharedApp()
   const body = { url: URL, events: ['*'] }
   const answers = await Promise.all(
@@ -156,7 +156,7 @@ test('webhooks are listed page by page in the order in which they were made, eac
   )
 })
 
-test('what is named is changed and the rest stays; the secrets too', async () => {
+test('PATCH changes the given members, and keeps the other members and the secrets', async () => {
   const app = await sharedApp()
   const { secret: _, publicKey: __, ...made } = await makeWebhook(app, { description: 'one', types: ['a'] })
   const change = async (body: object) =>
@@ -180,7 +180,7 @@ test('what is named is changed and the rest stays; the secrets too', async () =>
   }
 })
 
-test('documents are sent only where somebody who may read them says so', async () => {
+test('including documents needs records:read, otherwise 403 scope_not_held', async () => {
   const app = await sharedApp()
   const key = await addKey(app, { scopes: ['webhooks:manage'] })
   const reader = await addKey(app, { scopes: ['webhooks:manage', 'records:read'] })
@@ -202,7 +202,7 @@ test('documents are sent only where somebody who may read them says so', async (
   expectStatus(200, await patch(key, { url: 'https://mine.example/2' }))
 })
 
-test('what is deleted is nowhere any more, and its secrets are gone', async () => {
+test('a deleted webhook is gone from lists and reads, and its secrets are deleted', async () => {
   const app = await sharedApp()
   const { id } = await makeWebhook(app)
   assert.equal((await secretsOf(app)).length, 1)
@@ -230,7 +230,7 @@ test('what is deleted is nowhere any more, and its secrets are gone', async () =
   }
 })
 
-test('URLs that nobody is to be sent to are refused, with what to do instead', async () => {
+test('refuses forbidden URLs with 422, and names a remedy', async () => {
   const app = await sharedApp()
   const { id } = await makeWebhook(app)
   for (const [url, said] of [
@@ -259,7 +259,7 @@ test('URLs that nobody is to be sent to are refused, with what to do instead', a
   )
 })
 
-test('what the operator allows may be named', async (t) => {
+test('accepts a URL that TALLYSTICK_OUTBOUND_ALLOW allows', async (t) => {
   const app = await sharedApp()
   const config = testConfig(app.database.apiUrl, { TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8' })
   const deps = await openDeps(config, openLog('silent'))
@@ -277,7 +277,7 @@ test('what the operator allows may be named', async (t) => {
   assert.equal(expectStatus(201, response).json().url, 'http://127.0.0.1:25/hook')
 })
 
-test('refuses what it does not know: events, types, members, ids, cursors, an Idempotency-Key', async () => {
+test('refuses unknown events, types, members, ids and cursors, and an Idempotency-Key', async () => {
   const app = await sharedApp()
   const { id } = await makeWebhook(app)
   const good = { url: `${URL}/2`, events: ['*'] }
@@ -336,7 +336,7 @@ test('refuses what it does not know: events, types, members, ids, cursors, an Id
   )
 })
 
-test('webhooks of a ledger that takes no entries are managed as before', async () => {
+test('webhooks of a frozen ledger can still be created and changed', async () => {
   const app = await sharedApp()
   const { id } = await makeWebhook(app)
   const ledger = app.ledger.ledger.id
@@ -349,7 +349,7 @@ test('webhooks of a ledger that takes no entries are managed as before', async (
   expectStatus(204, await app.send('DELETE', `/v1/webhooks/${id}`))
 })
 
-test('a key without webhooks:manage learns nothing of webhooks', async () => {
+test('refuses a key without webhooks:manage with 403 forbidden', async () => {
   const app = await sharedApp()
   const { id } = await makeWebhook(app)
   const key = await addKey(app, { scopes: ['audit:read', 'records:read', 'keys:manage'] })

@@ -16,7 +16,7 @@ const WAYS: readonly (readonly (StepName | 'verify' | 'fail' | 'reject')[])[] = 
   ['activate', 'fail', 'verify', 'reject', 'overturn'],
 ]
 
-test('the answer of a write is the record that the next read shows, with any of its members', async () => {
+test('the answer of a write equals the record of the next read, with any members', async () => {
   const app = await sharedGatedApp()
   const samples = await samplesOf(app)
   const full = fullBody(samples)

@@ -5,7 +5,7 @@ import { makeEntropy } from '../../src/signing/entropy.ts'
 
 const ledgerId = makeEntropy().uuidv7(Date.now())
 
-test('a key names its ledger', () => {
+test('an API key contains the id of its ledger', () => {
   assert.deepEqual(findLedgerOfKey(makeApiKey(ledgerId))!, ledgerId)
 })
 
@@ -13,7 +13,7 @@ test('no two keys are the same', () => {
   assert.notEqual(makeApiKey(ledgerId), makeApiKey(ledgerId))
 })
 
-test('any changed, missing or added character is seen without a query', () => {
+test('rejects a key with a changed, missing or added character without a query', () => {
   const key = makeApiKey(ledgerId)
   for (let i = 0; i < key.length; i++) {
     const other = key[i] === '0' ? '1' : '0'
@@ -25,7 +25,7 @@ test('any changed, missing or added character is seen without a query', () => {
   }
 })
 
-test('keys are compared whole, whatever their lengths', () => {
+test('compares operator keys as a whole, with any length of input', () => {
   const [key, before] = [makeOperatorKey(), makeOperatorKey()]
   const isOperators = makeKeyTest([key, before])
   assert.deepEqual([isOperators(key), isOperators(before)], [true, true])

@@ -18,7 +18,7 @@ import type { Uuid } from '../../src/proof/ids.ts'
 const LEDGER = '00000000-0000-7000-8000-000000000001' as Uuid
 const OTHER = '00000000-0000-7000-8000-000000000002' as Uuid
 
-test('keys that nobody has, new each time, push no key out that was let in, and share queries', async () => {
+test('unknown keys share queries, and evict no known key', async () => {
   const { callers, keys, queries } = openCache()
   const key = keys.make(LEDGER)
   const known = await callers.find(key)
@@ -36,7 +36,7 @@ test('keys that nobody has, new each time, push no key out that was let in, and 
   )
 })
 
-test('beyond those that wait a new key is refused, while known ones are read anew beside them', async () => {
+test('refuses new keys beyond the limit of waiting look-ups, and still refreshes known keys', async () => {
   const { callers, keys, clock, gate } = openCache()
   const key = keys.make(LEDGER)
   const fresh = keys.make(OTHER)
@@ -60,7 +60,7 @@ test('beyond those that wait a new key is refused, while known ones are read ane
   assert.ok((await Promise.all(found)).every((one) => one === null))
 })
 
-test('a known key is read anew before its answer is too old, and no request waits for that', async () => {
+test('refreshes a known key before its entry is too old, without delaying a request', async () => {
   const { callers, keys, clock, queries, gate } = openCache()
   const key = keys.make(LEDGER)
   const known = await callers.find(key)
@@ -81,7 +81,7 @@ test('a known key is read anew before its answer is too old, and no request wait
   assert.equal(callers.find(key), known, 'its age counts from when it was asked for')
 })
 
-test('a key that has ended leaves the known ones with the next answer, and is asked for once then', async () => {
+test('a revoked key is rejected after the maximum age, and further look-ups need no query', async () => {
   const { callers, keys, clock, queries } = openCache()
   const key = keys.make(LEDGER)
   const known = (await callers.find(key))!
@@ -97,7 +97,7 @@ test('a key that has ended leaves the known ones with the next answer, and is as
   assert.equal(queries.length, before)
 })
 
-test('what was read before a key was changed here is not believed afterwards', async () => {
+test('after `forget`, results of queries that started before are not trusted', async () => {
   const { callers, keys, clock, gate } = openCache()
   const [key, fresh] = [keys.make(LEDGER), keys.make(LEDGER)]
   const known = (await callers.find(key))!
@@ -117,7 +117,7 @@ test('what was read before a key was changed here is not believed afterwards', a
   assert.deepEqual([await callers.find(key), await callers.find(fresh)], [null, null])
 })
 
-test('an answer that comes when it may not be believed any more lets nobody in, at first and later', async () => {
+test('a look-up whose answer is too old on arrival fails as unavailable', async () => {
   const { callers, keys, clock, gate } = openCache()
   const [key, fresh] = [keys.make(LEDGER), keys.make(OTHER)]
   const known = (await callers.find(key))!
@@ -134,7 +134,7 @@ test('an answer that comes when it may not be believed any more lets nobody in, 
   assert.deepEqual([await callers.find(key), await callers.find(fresh)], [null, null])
 })
 
-test('a ledger that uses more keys than are remembered pushes out its own', async () => {
+test('a ledger with too many keys evicts only its own keys', async () => {
   const { callers, keys, clock } = openCache()
   const key = keys.make(LEDGER)
   const known = await callers.find(key)
@@ -145,7 +145,7 @@ test('a ledger that uses more keys than are remembered pushes out its own', asyn
   assert.equal(callers.find(key), known, 'at once, without a query')
 })
 
-test('a database that is away fails those who wait, and is asked again', async () => {
+test('a failed query fails the waiting look-ups, and the next look-up queries again', async () => {
   const { callers, keys, clock, gate } = openCache()
   const key = keys.make(LEDGER)
   const known = await callers.find(key)

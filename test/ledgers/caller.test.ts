@@ -9,7 +9,7 @@ import { assertProblem } from '../helpers/assert-problem.ts'
 import { heldBytes } from '../helpers/held-bytes.ts'
 import { addAgent, addKey } from '../helpers/more-keys.ts'
 
-test('a key whose row was changed in the database grants nothing, and the log says so', async (t) => {
+test('refuses a key whose row was changed in the database with 401, and logs the change', async (t) => {
   const app = await buildTestApp(t)
   const own = makeApiKey(parseId('led', app.ledger.ledger.id))
   const other = await addAgent(app, 'somebody else')
@@ -59,7 +59,7 @@ test('a key whose row was changed in the database grants nothing, and the log sa
   }
 })
 
-test('a request that waited for long signs nothing: its key may have ended, and the ledger would not verify', async (t) => {
+test('refuses a write that waited too long since authentication with 503 overloaded, writing nothing', async (t) => {
   let [lateMs, waitMs] = [0, 0]
   const now = () => {
     const nowMs = Date.now() + lateMs
@@ -86,7 +86,7 @@ test('a request that waited for long signs nothing: its key may have ended, and 
   }
 })
 
-test('what one ledger does to its keys has those of no other looked up again', async (t) => {
+test('a change of a ledger’s keys evicts no cached keys of other ledgers', async (t) => {
   const app = await buildTestApp(t)
   const other = await app.newLedger()
   const use = async ({ key }: { key: string }) =>
@@ -102,7 +102,7 @@ test('what one ledger does to its keys has those of no other looked up again', a
   assert.equal(callers.figures.misses, 3)
 })
 
-test('callers that are remembered hold no more than they are, whatever else the process reads meanwhile', async (t) => {
+test('cached callers do not retain the buffers of other query results', async (t) => {
   const app = await buildTestApp(t)
   const keys: string[] = []
   for (let i = 0; i < 64; i++) keys.push(await addKey(app, { scopes: ['records:read'] }))

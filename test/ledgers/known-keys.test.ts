@@ -9,7 +9,7 @@ const MAX = 1_000
 let made = 0
 const keyOf = (n: number, readAtMs = 0) => ({ hash: `${made++}`, ledgerId: ledger(n), readAtMs })
 
-test('a ledger with very many keys pushes out its own, and none of a ledger that has few', () => {
+test('a ledger with many keys evicts its own keys, and none of ledgers with few keys', () => {
   const keys = new KnownKeys(MAX)
   const few = Array.from({ length: 20 }, (_, i) => keyOf(1 + (i % 4)))
   for (const key of few) keys.set(key)
@@ -30,7 +30,7 @@ test('a ledger with very many keys pushes out its own, and none of a ledger that
   )
 })
 
-test('of keys of one ledger those go that were read first, in most cases', () => {
+test('within a ledger mostly the keys read longest ago are evicted', () => {
   const keys = new KnownKeys(MAX)
   const old = Array.from({ length: MAX / 2 }, () => keyOf(1, 1))
   const used = Array.from({ length: MAX / 2 }, () => keyOf(1, 2))
@@ -39,7 +39,7 @@ test('of keys of one ledger those go that were read first, in most cases', () =>
   assert.ok(used.filter(({ hash }) => keys.get(hash)).length > used.length * 0.98)
 })
 
-test('what is known is there until it is deleted, whatever came and went', () => {
+test('below the limit a key stays until it is deleted, in any order of changes', () => {
   const keys = new KnownKeys(MAX)
   const model = new Map<string, ReturnType<typeof keyOf>>()
   for (let i = 0; i < 20_000; i++) {
@@ -70,7 +70,7 @@ test('what is known is there until it is deleted, whatever came and went', () =>
     )
 })
 
-test('of keys that are none the newest half is remembered, and no more than the limit', () => {
+test('stores the newest half of the unknown keys, and never more than the limit', () => {
   const unknown = new UnknownKeys(MAX)
   for (let i = 0; i < 5 * MAX; i++) {
     unknown.set(`${i}`, { ledgerId: ledger(i % 2), readAtMs: i })

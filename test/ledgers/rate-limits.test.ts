@@ -6,7 +6,7 @@ import { type Limited, RateLimits } from '../../src/ledgers/rate-limits.ts'
 test('a rate limit', async (t) => {
   const key = limited('key', 10, 3)
 
-  await t.test('lets a burst in, then one at a time, and says how long to wait', () => {
+  await t.test('allows a burst, then one request at a time, and returns how long to wait', () => {
     const { limits, clock } = makeLimits()
     const remaining = () => limits.charge([key]).states[0]!.remaining
     assert.deepEqual([remaining(), remaining(), remaining()], [2, 1, 0])
@@ -20,7 +20,7 @@ test('a rate limit', async (t) => {
     assert.equal(limits.charge([key]).allowed, false)
   })
 
-  await t.test('lets in as many as it says in the long run, and none of a pause beyond the burst', () => {
+  await t.test('allows its rate in the long run, and after a pause no more than the burst', () => {
     const { limits, clock } = makeLimits()
     let allowed = 0
     for (; clock.ms < 20_000; clock.ms += 5) if (limits.charge([key]).allowed) allowed++
@@ -29,7 +29,7 @@ test('a rate limit', async (t) => {
     assert.equal(countAllowed(limits, [key], 10), 3)
   })
 
-  await t.test('takes from none of several when one refuses', () => {
+  await t.test('charges none of several limits if one refuses', () => {
     const { limits } = makeLimits()
     const ledger = limited('ledger', 1, 1)
     assert.equal(limits.charge([key, ledger]).allowed, true)
@@ -37,7 +37,7 @@ test('a rate limit', async (t) => {
     assert.equal(countAllowed(limits, [key], 5), 2)
   })
 
-  await t.test('makes the next one wait for what the last one cost beyond one', () => {
+  await t.test('delays the next request by the extra cost of the last', () => {
     const { limits, clock } = makeLimits()
     assert.equal(limits.charge([key]).allowed, true)
     limits.chargeMore([key], 20)
@@ -48,13 +48,13 @@ test('a rate limit', async (t) => {
     assert.equal(limits.charge([key]).allowed, true)
   })
 
-  await t.test('that is changed begins anew', () => {
+  await t.test('starts again when its settings change', () => {
     const { limits } = makeLimits()
     assert.equal(countAllowed(limits, [limited('key', 0.001, 1)], 3), 1)
     assert.equal(countAllowed(limits, [limited('key', 0.001, 2)], 3), 2)
   })
 
-  await t.test('of one does not touch another, and what is remembered is bounded', () => {
+  await t.test('is independent of other limits; beyond the maximum the oldest is forgotten', () => {
     const { limits } = makeLimits()
     const slow = limited('first', 0.001, 1)
     assert.equal(countAllowed(limits, [slow], 2), 1)
@@ -66,7 +66,7 @@ test('a rate limit', async (t) => {
     assert.equal(limits.charge([slow]).allowed, true, 'the oldest was forgotten')
   })
 
-  await t.test('of a ledger stays, however many limited keys the ledger uses', () => {
+  await t.test('of a ledger is not forgotten, however many limited keys the ledger uses', () => {
     const { limits } = makeLimits()
     const ledger = { ...limited('led', 0.001, 1), name: 'ledger' }
     assert.equal(limits.charge([key, ledger]).allowed, true)

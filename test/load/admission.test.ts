@@ -30,7 +30,7 @@ const steps = fc.array(
   { maxLength: 200 },
 )
 
-test('whatever comes of those who have proven nothing, each proven request is decided as without them', () => {
+test('unproven callers never change the decisions about proven owners', () => {
   fc.assert(
     fc.property(steps, (steps) => {
       const isProven = ({ what, owner }: Step) => what === 'time passes' || owner !== UNPROVEN
@@ -40,11 +40,11 @@ test('whatever comes of those who have proven nothing, each proven request is de
   )
 })
 
-test('a proven owner within an equal share of the places is taken, whatever comes', () => {
+test('admits a proven owner within an equal share of the slots, whatever else arrives', () => {
   fc.assert(fc.property(steps, (steps) => void decide(steps)))
 })
 
-test('all who have proven nothing are one, with a few places for reads and writes together', () => {
+test('all unproven callers are one owner, with few slots for reads and writes together', () => {
   const admission = new Admission(() => 0, FEW)
   const kinds: RequestKind[] = ['reads', 'writes', 'reads', 'writes', 'reads', 'writes', 'reads']
   const taken = kinds.map((kind) => {
@@ -56,7 +56,7 @@ test('all who have proven nothing are one, with a few places for reads and write
   assert.deepEqual([admission.refused, admission.refusedUnproven], [2, 2])
 })
 
-test('they begin with the turn of one owner, and nobody waits for what they will write', async () => {
+test('unproven writes start in round-robin as one owner, and do not count as waiting', async () => {
   const admission = new Admission(() => 0, FEW)
   const begun: string[] = []
   for (let i = 0; i < 5; i++) admission.begin('writes', 1, UNPROVEN, () => begun.push('unproven'))

@@ -14,14 +14,14 @@ function drain(queue: FairQueue<number>): number[] {
   return taken
 }
 
-test('owners take turns, and what one owner has waits in its order', () => {
+test('serves owners round-robin, and the items of one owner in order', () => {
   const queue = queueOf(['a', 1], ['a', 2], ['a', 3], ['b', 4], ['b', 5], ['c', 6])
   assert.deepEqual([queue.size, queue.owners, queue.lengthOf('a'), queue.lengthOf('d')], [6, 3, 3, 0])
   assert.deepEqual(drain(queue), [1, 4, 6, 2, 5, 3])
   assert.deepEqual([queue.size, queue.owners], [0, 0])
 })
 
-test('an owner that may not begin keeps its turn', () => {
+test('an owner that is skipped stays first in the round-robin', () => {
   const queue = queueOf(['a', 1], ['b', 2], ['c', 3])
   assert.equal(
     queue.next((owner) => owner !== 'a'),
@@ -34,7 +34,7 @@ test('an owner that may not begin keeps its turn', () => {
   )
 })
 
-test('an item can come first, or wait no longer', () => {
+test('an item can be added first, or removed', () => {
   const queue = queueOf(['a', 1], ['b', 2], ['b', 3])
   queue.add('b', 4, 'first')
   queue.delete('a', 1)

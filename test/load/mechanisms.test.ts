@@ -39,7 +39,7 @@ const BY_OWNER =
   /^ {2}(?:readonly )?#\w+ = new Map<(?:string|Uuid),\s*(?:number>|[^\n]*\[\]>|\{[^\n]*\b(?:count|size|waiting|atWork)\b|LedgerGenerations>|Account>|LedgerCache<|Map<string, Bucket>)/m
 const MECHANISM = /new (Shares|Counts|FairQueue|Slots|RequestSlots)\b/g
 
-test('shares and queues by owner are made of those of src/load', (t) => {
+test('shares and queues by owner are built on src/load', (t) => {
   const mechanisms = sources.flatMap((file) => {
     const made = new Set([...textOf(file).matchAll(MECHANISM)].map(([, name]) => name!))
     return made.size === 0 ? [] : [`${file}: ${[...made].join(', ')}`]
@@ -59,7 +59,7 @@ test('shares and queues by owner are made of those of src/load', (t) => {
   )
 })
 
-test('the page names the limits of each share, and no others', () => {
+test('the page names the limits of each share, and only existing limits', () => {
   const [, page] = /^## How a server is shared$([\s\S]*?)^## /m.exec(textOf(PAGE))!
   const limits = new Set(
     globSync('src/**/limits.ts', { cwd: ROOT }).flatMap((file) =>

@@ -5,7 +5,7 @@ import { makeByteBudget } from '../../src/load/budgets.ts'
 import { Shares } from '../../src/load/shares.ts'
 import { UNPROVEN } from '../../src/load/unproven.ts'
 
-test('one owner has a half while it is alone', () => {
+test('a byte budget gives a single owner at most half', () => {
   const budget = makeByteBudget(100)
   assert.equal(budget.admits('a', 50), true)
   budget.take('a', 50)
@@ -15,7 +15,7 @@ test('one owner has a half while it is alone', () => {
   assert.equal(budget.admits('a', 40), true)
 })
 
-test('there is room for one that holds little, even if others hold the rest', () => {
+test('an owner with little is admitted, even if others have most of the budget', () => {
   const budget = makeByteBudget(128)
   const owners = ['a', 'b', 'c', 'd', 'e']
   for (const owner of owners) while (budget.admits(owner, 1)) budget.take(owner, 1)
@@ -23,14 +23,14 @@ test('there is room for one that holds little, even if others hold the rest', ()
   assert.equal(budget.admits('f', 2), true)
 })
 
-test('those that take in turns have equal shares', () => {
+test('owners that take alternately get equal shares', () => {
   const budget = makeByteBudget(400)
   const owners = ['a', 'b', 'c']
   for (let i = 0; i < 200; i++) for (const owner of owners) if (budget.admits(owner, 1)) budget.take(owner, 1)
   assert.ok(Math.abs(budget.taken - 300) <= 2)
 })
 
-test('all owners together never hold more than the whole', () => {
+test('all owners together never exceed the budget', () => {
   for (const owners of [2, 3, 10, 1_000]) {
     const budget = makeByteBudget(10_000)
     for (let i = 0; i < owners; i++) while (budget.admits(`${i}`, 1)) budget.take(`${i}`, 1)
@@ -38,7 +38,7 @@ test('all owners together never hold more than the whole', () => {
   }
 })
 
-test('what was given back is forgotten', () => {
+test('released bytes are available again', () => {
   const budget = makeByteBudget(100)
   for (let i = 0; i < 1_000; i++) {
     budget.take(`${i}`, 100)
@@ -48,7 +48,7 @@ test('what was given back is forgotten', () => {
   assert.equal(budget.admits('a', 50), true)
 })
 
-test('those who have proven nothing have a quarter of the whole beside it, however many they are', () => {
+test('unproven callers together have an extra quarter of the budget', () => {
   const budget = makeByteBudget(100)
   for (let i = 0; i < 50; i++) if (budget.admits(UNPROVEN, 1)) budget.take(UNPROVEN, 1)
   assert.equal(budget.taken, 25)
@@ -57,7 +57,7 @@ test('those who have proven nothing have a quarter of the whole beside it, howev
   assert.deepEqual([budget.taken, budget.admits(UNPROVEN, 25)], [0, true])
 })
 
-test('what may be held for a proven owner does not depend on them', () => {
+test('unproven callers never change the decisions about proven owners', () => {
   const step = fc.record({ owner: fc.constantFrom('a', 'b', UNPROVEN), bytes: fc.nat({ max: 30 }) })
   const decide = (steps: readonly { owner: string; bytes: number }[]) => {
     const budget = makeByteBudget(100)
@@ -75,7 +75,7 @@ test('what may be held for a proven owner does not depend on them', () => {
   )
 })
 
-test('rest: however much the others want, an owner that has nothing may have one', () => {
+test('rest: an owner without a slot gets one, however many the others want', () => {
   const shares = new Shares({ rule: 'rest', max: 1_024 })
   const owners = Array.from({ length: 100 }, (_, i) => `owner ${i}`)
   const take = (owner: string) => {
@@ -92,7 +92,7 @@ test('rest: however much the others want, an owner that has nothing may have one
   for (let late = 0; late < 5; late++) assert.ok(take(`late ${late}`))
 })
 
-test('rest: an owner alone may have half of all, and the last one is given once', () => {
+test('rest: a single owner gets at most half, and the last slot goes to one owner only', () => {
   const shares = new Shares({ rule: 'rest', max: 64 })
   while (shares.hasRoom('first')) shares.take('first')
   assert.equal(shares.taken, 32)
@@ -105,7 +105,7 @@ test('rest: an owner alone may have half of all, and the last one is given once'
   assert.equal(shares.hasRoom('late'), true)
 })
 
-test('equal: an owner may have all while it is alone, and later owners their equal shares nevertheless', () => {
+test('equal: a single owner may have all, and later owners still get equal shares', () => {
   const shares = new Shares({ rule: 'equal', max: 12 })
   const takeAll = (owner: string) => {
     while (shares.admits(owner)) shares.take(owner)
@@ -117,7 +117,7 @@ test('equal: an owner may have all while it is alone, and later owners their equ
   assert.equal(takeAll('d'), 4, 'an owner without any has no share')
 })
 
-test('no owner has more than its own limit, and unproven callers nothing where they have no quota', () => {
+test('an owner never exceeds its own limit; unproven callers without a quota get nothing', () => {
   for (const rule of ['equal', 'rest'] as const) {
     const shares = new Shares({ rule, max: 100, ofOwnerMax: 2 })
     shares.take('a', 2)

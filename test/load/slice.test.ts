@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Slices } from '../../src/load/slice.ts'
 
-test('of all that wait one goes on in each turn of the event loop, the first one first', async () => {
+test('one waiting task continues per turn of the event loop, first come first served', async () => {
   const slices = new Slices()
   const done: string[] = []
   const work = async (name: string) => {

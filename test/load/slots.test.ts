@@ -13,7 +13,7 @@ const READERS = STREAMS_PER_LEDGER_MAX + REFUSED
 /** Maximum wait in ms on a busy machine. Normally the wait takes a tenth of a second. */
 const WAIT_MS_MAX = 60_000
 
-test('some ledgers that take all they can leave places to others', () => {
+test('greedy ledgers leave slots to other ledgers', () => {
   const slots = new Slots(32, 128)
   const takeAll = (ledger: string) => {
     let taken = 0
@@ -33,7 +33,7 @@ test('some ledgers that take all they can leave places to others', () => {
   give()
 })
 
-test('answers that nobody reads are limited, and given back when the reader is gone', async (t) => {
+test('unread answers beyond a ledger’s limit get 503, until their readers disconnect', async (t) => {
   const app = await buildTestApp(t)
   const { port } = new URL(await app.app.listen({ port: 0, host: '127.0.0.1' }))
   await fill(app)

@@ -54,7 +54,7 @@ test('members that clients add are ignored, and named', async () => {
   assert.equal(noteOf('notarize', INPUT, []), null)
 })
 
-test('a name that looks misspelled is refused, with the one that it may mean', async () => {
+test('refuses a name that looks misspelled, and suggests the right name', async () => {
   for (const [name, meant] of [
     ['refrences', 'references'],
     ['reference', 'references'],
@@ -77,12 +77,12 @@ test('a name that looks misspelled is refused, with the one that it may mean', a
     assert.deepEqual((await taken({ payload: {}, [name]: 1 })).ignored, [name])
 })
 
-test('null for an optional argument is absent, and for one that is needed is refused', async () => {
+test('null counts as absent for an optional argument, and is refused for a required one', async () => {
   assert.deepEqual((await taken({ payload: {}, references: null, limit: null })).values, { payload: {} })
   assert.match(`${await read({ payload: null })}`, /^payload: .*expected object, received null/)
 })
 
-test('a text is converted if the argument is not a text, and only if the conversion is exact', async () => {
+test('converts a text to the argument’s type only if the conversion is exact', async () => {
   const texts = {
     payload: '{"a":{"b":[1]}}',
     references: '["order:1"]',
@@ -104,7 +104,7 @@ test('arguments that are not an object are refused', async () => {
   for (const args of [null, [], 'x', 1]) assert.match(`${await read(args)}`, /expected object/)
 })
 
-test('each member of the REST API is an argument of the tool, or is refused', async () => {
+test('each member of the REST API is an argument of the tool, or listed as unsupported', async () => {
   for (const [tool, body] of [
     [notarize, notarizeBody],
     [activate, activateBody],

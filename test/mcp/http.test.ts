@@ -120,7 +120,7 @@ test('POST /mcp', async (t) => {
     assert.match(await refusedTool(client, 'notarize', shared), /share.*this tool does not support it/s)
   })
 
-  await t.test('says of a record that is not as it was signed that it is not verified', async (t) => {
+  await t.test('verify_record reports a changed record as NOT VERIFIED, with the code', async (t) => {
     const { id } = await app.notarize()
     await publish()
     const verified = async (changed: object, kids: string[] = []) => {
@@ -150,7 +150,7 @@ test('POST /mcp', async (t) => {
     )
   })
 
-  await t.test('offers resources, completes their names, and asks for an audit', async (t) => {
+  await t.test('serves resources, completion of their names, and an audit prompt', async (t) => {
     const client = await connectMcp(t, url, principal.key)
     const { id } = await app.notarize()
     const read = async (uri: string) => {
@@ -190,39 +190,36 @@ test('POST /mcp', async (t) => {
       await assert.rejects(audit({ traceId: text }), /traceId/)
   })
 
-  await t.test(
-    'lists the tools that the key may use, says which it may not, and refuses those',
-    async (t) => {
-      const reader = await connectMcp(t, url, await addKey(app, { scopes: ['records:read'] }))
-      const { tools } = await reader.listTools()
-      assert.deepEqual(
-        tools.map(({ name, annotations }) => [name, annotations!.readOnlyHint]),
-        ['search_records', 'get_record', 'get_history', 'verify_record', 'list_work'].map((name) => [
-          name,
-          true,
-        ]),
-      )
-      assert.match(reader.getInstructions()!, /lacks records:write: notarize, activate, .*cancel\.$/)
-      await assert.rejects(callTool(reader, 'notarize', { payload: {} }), /notarize disabled/)
-      const writer = await connectMcp(t, url, await addKey(app, { scopes: ['records:write'] }))
-      assert.deepEqual(
-        (await writer.listTools()).tools.map(({ name, annotations }) => [name, annotations!.destructiveHint]),
-        [
-          ['notarize', false],
-          ['activate', false],
-          ['complete', false],
-          ['verdict', true],
-          ['request_revision', false],
-          ['cancel', true],
-        ],
-      )
-      // The tool accepts these arguments, but the API's route refuses them.
-      const forAnother = { payload: {}, onBehalfOf: performer.id }
-      assert.match(await refusedTool(writer, 'notarize', forAnother), /^403 forbidden: .*agents:act/)
-    },
-  )
+  await t.test('lists only the tools that the key may use, names the others, and refuses them', async (t) => {
+    const reader = await connectMcp(t, url, await addKey(app, { scopes: ['records:read'] }))
+    const { tools } = await reader.listTools()
+    assert.deepEqual(
+      tools.map(({ name, annotations }) => [name, annotations!.readOnlyHint]),
+      ['search_records', 'get_record', 'get_history', 'verify_record', 'list_work'].map((name) => [
+        name,
+        true,
+      ]),
+    )
+    assert.match(reader.getInstructions()!, /lacks records:write: notarize, activate, .*cancel\.$/)
+    await assert.rejects(callTool(reader, 'notarize', { payload: {} }), /notarize disabled/)
+    const writer = await connectMcp(t, url, await addKey(app, { scopes: ['records:write'] }))
+    assert.deepEqual(
+      (await writer.listTools()).tools.map(({ name, annotations }) => [name, annotations!.destructiveHint]),
+      [
+        ['notarize', false],
+        ['activate', false],
+        ['complete', false],
+        ['verdict', true],
+        ['request_revision', false],
+        ['cancel', true],
+      ],
+    )
+    // The tool accepts these arguments, but the API's route refuses them.
+    const forAnother = { payload: {}, onBehalfOf: performer.id }
+    assert.match(await refusedTool(writer, 'notarize', forAnother), /^403 forbidden: .*agents:act/)
+  })
 
-  await t.test('shows a key of another ledger, and of another agent, what the API shows it', async (t) => {
+  await t.test('shows keys of another ledger or agent only what the API shows them', async (t) => {
     const { id } = await app.notarize()
     const elsewhere = await connectMcp(t, url, (await app.newLedger()).key.key)
     for (const tool of ['get_record', 'get_history', 'verify_record'])
@@ -243,7 +240,7 @@ test('POST /mcp', async (t) => {
     await assert.rejects(callTool(client, 'search_records', {}), /401|unauthorized/i)
   })
 
-  await t.test('holds a key to its rate limit, for the message and for what a tool asks', async (t) => {
+  await t.test('applies the key’s rate limit to messages and to requests of tools', async (t) => {
     const body = { name: 'slow', agent: app.ledger.agent.id, scopes: ['records:read'] }
     const key = expectStatus(201, await app.send('POST', '/v1/keys', { body })).json()
     const client = await connectMcp(t, url, key.key, 'legacy')
@@ -259,7 +256,7 @@ test('POST /mcp', async (t) => {
   })
 
   await t.test(
-    'works at so many calls of a ledger at once, and at those of another ledger beside',
+    'limits concurrent calls per ledger with 503 overloaded; other ledgers are not affected',
     async () => {
       const { id } = await app.reach('SUBMITTED')
       const waits = Array.from({ length: MCP_CALLS_PER_LEDGER_MAX }, () =>
@@ -326,7 +323,7 @@ function post(app: GatedApp, message: object | string, { headers, ...options }: 
   return app.send('POST', '/mcp', { ...options, ...content, headers: { ...ACCEPT, ...headers } })
 }
 
-test('what is no message of MCP is refused, writes nothing, and breaks nothing', async (t) => {
+test('refuses bodies that are not MCP messages, and writes nothing', async (t) => {
   const { app, url } = await setUp(t)
   const before = await app.written()
   const call = (args: string) =>
@@ -408,7 +405,7 @@ test('what is no message of MCP is refused, writes nothing, and breaks nothing',
   assert.deepEqual(hosts, [403, 200, 200, 403])
 })
 
-test('answers in a form that the client accepts, by the rules of HTTP, and ignores arguments that clients add', async (t) => {
+test('chooses JSON or a stream by Accept, and ignores arguments that clients add', async (t) => {
   const { app } = await setUp(t)
   for (const [accept, form] of [
     ['application/json, text/event-stream', 'text/event-stream'],

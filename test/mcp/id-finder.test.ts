@@ -28,7 +28,7 @@ const named = fc.tuple(
   fc.record({ id, method: fc.constant('x'), more: fc.jsonValue() }),
 )
 
-test('finds the same id as JSON.parse, at any position, in any pieces, and not the ids of inner objects', () => {
+test('finds the same id as JSON.parse, in any chunks, and ignores ids of inner objects', () => {
   const members = fc.array(
     fc.oneof(
       other,
@@ -46,7 +46,7 @@ test('finds the same id as JSON.parse, at any position, in any pieces, and not t
   fc.assert(property, { numRuns: runs(1_000) })
 })
 
-test('stores no more than an id can have', () => {
+test('ignores an id that is too long, and finds an id after a long name', () => {
   assert.deepEqual(found(`{"id":"${'a'.repeat(100_000)}","method":"x"}`), { id: null, isRequest: true })
   assert.deepEqual(found(`{"${'a'.repeat(100_000)}":1,"id":"b"}`), { id: 'b', isRequest: false })
 })

@@ -55,7 +55,7 @@ function startMcp(args: readonly string[] = []) {
   return { stdin, stderr, ended, answers }
 }
 
-test('refuses lines that are no messages, by their id where they show one, and goes on', async (t) => {
+test('refuses invalid lines, with their id if readable, and continues', async (t) => {
   await sharedCliApp(t)
   const { stdin, stderr, ended, answers } = startMcp()
   const deep = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`
@@ -109,7 +109,7 @@ test('refuses lines that are no messages, by their id where they show one, and g
   assert.equal(done.find(([id]) => id === 7)![2].structuredContent.payload.a, 'ä')
 })
 
-test('answers all that came before the input ended, so many requests at a time', async (t) => {
+test('answers all requests before the end of input, with a limit of concurrent requests', async (t) => {
   const { app } = await sharedCliApp(t)
   let [underWay, most] = [0, 0]
   const count = (_: IncomingMessage, response: ServerResponse) => {
@@ -126,7 +126,7 @@ test('answers all that came before the input ended, so many requests at a time',
   assert.ok(most > 1 && most <= MCP_REQUESTS_AT_ONCE_MAX, `${most}`)
 })
 
-test('says at once what cannot work, and lists every tool where the key is not told', async (t: TestContext) => {
+test('exits at once for a bad key or arguments; lists all tools if scopes are unknown', async (t: TestContext) => {
   const app = await sharedCliApp(t)
   const wrong = await runCommand(['mcp', '--api-key', 'tly_nobody'])
   assert.deepEqual([wrong.code, wrong.stdout], [77, ''])

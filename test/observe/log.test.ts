@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openLog } from '../../src/observe/log.ts'
 
-test('of an error the log says what happened, and nothing that hangs on it', () => {
+test('logs message, code and cause of an error, and none of its other properties', () => {
   const lines: string[] = []
   const log = openLog('info', { write: (line) => void lines.push(line) })
   const cause = Object.assign(new Error('it broke'), { detail: 'Failing row contains (hunter2)' })

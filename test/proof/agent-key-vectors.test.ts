@@ -44,7 +44,7 @@ for (const { alg, kid, spki, text, proof, envelope } of vectors.keys) {
   })
 }
 
-test('the library makes the same signatures', async () => {
+test('the library makes the same signatures as the vectors', async () => {
   const [first, second] = vectors.keys
   const signer = await agentSigner({ seed: fromHex(vectors.seed) })
   assert.deepEqual([signer.kid, signer.spki], [first!.kid, first!.spki])
@@ -56,7 +56,7 @@ test('the library makes the same signatures', async () => {
   assert.ok(verifySignature(endorsing, utf8Encode(second!.text), fromBase64(signature)))
 })
 
-test('the id of a completion is derived in the same way', () => {
+test('the library derives the same completion id as the vectors', () => {
   const { record, version, id } = vectors.completion
   assert.equal(formatId('cmp', completionIdOf(sha256, parseId('rec', record), version)), id)
 })

@@ -52,11 +52,11 @@ test('bundles of the vectors verify', () => {
   }
 })
 
-test('what the vectors say is no bundle is refused by its name', () => {
+test('refuses each invalid bundle of the vectors with its code', () => {
   for (const { code, text } of given.refused) refuses(code, () => verifyTexts(linesOf(text)))
 })
 
-test('ranges of the vectors lead to their roots', () => {
+test('ranges of the vectors have the given roots', () => {
   for (const { size, from, to, root, left, right } of given.ranges) {
     const tree = new RangeTree({ from, to, left: left.map(fromHex), right: right.map(fromHex) }, sha256)
     for (let i = from; i <= to; i++) {

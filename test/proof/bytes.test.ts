@@ -26,7 +26,7 @@ import { refuses } from './refuses.ts'
 const anyBytes = fc.uint8Array({ maxLength: 200 })
 
 describe('hex', () => {
-  test('is what Buffer makes of it, and decodes to the same bytes', () => {
+  test('equals Buffer’s encoding, and decodes to the same bytes', () => {
     fc.assert(
       fc.property(anyBytes, (bytes) => {
         const hex = toHex(bytes)
@@ -42,7 +42,7 @@ describe('hex', () => {
 })
 
 describe('base64', () => {
-  test('is what Buffer makes of it, and decodes to the same bytes', () => {
+  test('equals Buffer’s encoding, and decodes to the same bytes', () => {
     fc.assert(
       fc.property(anyBytes, (bytes) => {
         assert.equal(toBase64(bytes), Buffer.from(bytes).toString('base64'))
@@ -92,7 +92,7 @@ describe('base64', () => {
 })
 
 describe('UTF-8', () => {
-  test('comes back as it went in', () => {
+  test('round trip returns the same text', () => {
     fc.assert(
       fc.property(fc.string({ unit: codePoint }), (text) => {
         assert.equal(utf8Decode(utf8Encode(text)), text)
@@ -109,7 +109,7 @@ describe('UTF-8', () => {
   }
 })
 
-test('bytes are equal when all of them are', () => {
+test('equalBytes compares length and all bytes', () => {
   const bytes = fromHex('0102')
   assert.ok(equalBytes(bytes, fromHex('0102')))
   for (const other of ['01', '010203', '0103', '0202', ''])
@@ -120,7 +120,7 @@ test('joins parts in order', () => {
   assert.deepEqual(concat([fromHex('01'), fromHex(''), fromHex('0203')]), fromHex('010203'))
 })
 
-test('bytes that are kept lie alone, and are not copied if they do', () => {
+test('ownCopy copies a part of a larger buffer, and returns whole buffers unchanged', () => {
   const part = new Uint8Array(65_536).subarray(100, 132).fill(7)
   const kept = ownCopy(part)
   assert.deepEqual(kept, part)
@@ -128,7 +128,7 @@ test('bytes that are kept lie alone, and are not copied if they do', () => {
   assert.equal(ownCopy(kept), kept)
 })
 
-test('many that are kept lie together in one piece of memory', () => {
+test('ownCopies puts all parts into one shared buffer', () => {
   const parts = ['01', '', '0203'].map((hex) => Buffer.from(hex, 'hex'))
   const kept = ownCopies(parts)
   assert.deepEqual(kept.map(toHex), ['01', '', '0203'])
@@ -138,7 +138,7 @@ test('many that are kept lie together in one piece of memory', () => {
   )
 })
 
-test('a text is longer than a number of bytes as its encoding is', () => {
+test('isLonger compares the UTF-8 length of a text with a limit', () => {
   fc.assert(
     fc.property(fc.string({ unit: codePoint, maxLength: 40 }), fc.nat(3), (text, less) => {
       const bytes = Buffer.byteLength(text)
@@ -148,11 +148,11 @@ test('a text is longer than a number of bytes as its encoding is', () => {
   )
 })
 
-test('a copy of a text is the same text', () => {
+test('ownText returns an equal text', () => {
   for (const text of ['', 'ä💶\ufeff', 'a text of more than 13 characters']) assert.equal(ownText(text), text)
 })
 
-test('one byte order mark is taken from the beginning, in bytes and in text', () => {
+test('removes one leading byte order mark from bytes and text', () => {
   for (const [text, rest] of [
     ['\ufeff{}', '{}'],
     ['\ufeff\ufeff{}', '\ufeff{}'],

@@ -49,7 +49,7 @@ for (const vector of bundles)
     assert.equal(await codeOfBundle(vector), vector.code)
   })
 
-test('the file has each chain that its maker makes, and these have the same codes', async () => {
+test('the file has exactly the generated chains and bundles, with the same codes', async () => {
   const made: File = { chains: makeChainVectors(), bundles: makeBundleVectors() }
   for (const part of ['chains', 'bundles'] as const)
     assert.deepEqual(

@@ -15,7 +15,7 @@ const rootAt = (size: number) => merkleRoot(sha256, LEAVES.slice(0, size))
 const proofOf = (size1: number, size2: number) =>
   consistencyRanges(size1, size2).map(({ start, end }) => merkleRoot(sha256, LEAVES.slice(start, end)))
 
-test('joins any two sizes, and no others', () => {
+test('verifies a proof between any two sizes, and between no other sizes', () => {
   const anySize = fc.integer({ min: 1, max: SIZE_MAX })
   fc.assert(
     fc.property(anySize, anySize, anySize, fc.nat(), (a, b, other, c) => {
@@ -38,7 +38,7 @@ test('joins any two sizes, and no others', () => {
   )
 })
 
-test('a smaller tree that was changed, or a larger one that begins otherwise, is found', () => {
+test('detects a changed smaller tree, and a larger tree with another beginning', () => {
   for (const [size1, size2] of [
     [4, 8],
     [5, 8],
@@ -112,7 +112,7 @@ describe('refuses', () => {
     refuses('merkle_path', () => verifyConsistency(sha256, 2, 4, [], rootAt(2), rootAt(4)))
   })
 
-  test('two roots of one size', () => {
+  test('two different roots of one size', () => {
     for (const size of [3, 4]) {
       verifyConsistency(sha256, size, size, [], rootAt(size), rootAt(size))
       refuses('merkle_path', () =>

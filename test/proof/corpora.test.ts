@@ -75,7 +75,7 @@ describe('Wycheproof', () => {
           )
     })
 
-  test('ECDSA of P-256: the lower s alone', () => {
+  test('ECDSA P-256: accepts only signatures with the lower s', () => {
     for (const { key, tests } of (read('wycheproof-p256') as Signatures).groups)
       for (const [id, message, hex, result] of tests) {
         const signature = fromHex(hex!)
@@ -96,7 +96,7 @@ describe('Wycheproof', () => {
   })
 })
 
-test('RFC 8949: examples, and what is not well formed', () => {
+test('RFC 8949: examples and malformed items', () => {
   const { examples, malformed } = read('rfc8949')
   const code = (hex: string) => codeOf(() => decodeCbor(fromHex(hex), 'deterministic', 'tag 18'))
   const { taken, indefinite, ...others } = examples as Record<string, string[]>

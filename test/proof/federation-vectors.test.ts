@@ -57,7 +57,7 @@ describe('the ledgers of the vectors verify:', () => {
   }
 })
 
-test('they have every kind that is about other ledgers', () => {
+test('the ledgers of the vectors have every kind of entry about other ledgers', () => {
   const kinds = new Set(
     Object.values(vectors.ledgers)
       .flatMap(stepsOf)
@@ -70,7 +70,7 @@ test('they have every kind that is about other ledgers', () => {
   for (const kind of expected) assert.ok(kinds.has(kind as EntryStep['kind']), kind)
 })
 
-test('each entry that was received is the very one of the other ledger', () => {
+test('each received entry of the vectors is an entry of the other ledger', () => {
   const { home, guest } = vectors.ledgers
   const leaves = new Set([...stepsOf(home), ...stepsOf(guest)].map(({ leaf }) => toHex(leaf)))
   const received = [...stepsOf(home), ...stepsOf(guest)].flatMap((step) => step.received?.leaf ?? [])
@@ -78,7 +78,7 @@ test('each entry that was received is the very one of the other ledger', () => {
   for (const leaf of received) assert.ok(leaves.has(leaf))
 })
 
-test('the handshake, and the id of a remote agent, are what the formats say', () => {
+test('the handshake and the id of a remote agent match the vectors', () => {
   const added = stepsOf(vectors.ledgers.home).find(({ kind }) => kind === 'peer-added')!
   const { tokenHash, inviter, invited } = added.statement!.predicate as JsonObject
   const handshake = { peer: vectors.peer, tokenHash: tokenHash!, inviter: inviter!, invited: invited! }

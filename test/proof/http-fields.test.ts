@@ -16,7 +16,7 @@ import {
 
 const NOW = Date.parse('2026-08-01T12:00:00Z')
 
-test('a list has its elements on one line or several, and empty ones do not count (RFC 9110 §5.6.1)', () => {
+test('list elements may stand on one line or several; empty elements are dropped (RFC 9110 §5.6.1)', () => {
   const cases: [FieldValue, string[]][] = [
     [undefined, []],
     [null, []],
@@ -57,7 +57,7 @@ test('Accept gives a media type the weight of its most specific range (RFC 9110 
     assert.equal(acceptWeightOf(value, 'application/json'), weight, String(value))
 })
 
-test('a media type has no case and no parameters (RFC 9110 §8.3.1)', () => {
+test('media types are compared without case and parameters (RFC 9110 §8.3.1)', () => {
   for (const value of ['application/json', 'Application/JSON; charset=utf-8', ' application/json ;x="a;b"'])
     assert.equal(mediaTypeOf(value), 'application/json', value)
   for (const value of ['application/jsonp', 'application/json-seq', 'application/json, text/html'])
@@ -65,7 +65,7 @@ test('a media type has no case and no parameters (RFC 9110 §8.3.1)', () => {
   for (const value of [null, undefined, '', ';charset=utf-8']) assert.equal(mediaTypeOf(value), '')
 })
 
-test('directives have names without case, in any company (RFC 9111 §5.2)', () => {
+test('Cache-Control directives are found without case, among other directives (RFC 9111 §5.2)', () => {
   for (const value of [
     'no-cache',
     'No-Cache',
@@ -87,7 +87,7 @@ test('directives have names without case, in any company (RFC 9111 §5.2)', () =
   )
 })
 
-test('content codings have names without case, and x-gzip is gzip (RFC 9110 §8.4.1)', () => {
+test('content codings are compared without case, and x-gzip equals gzip (RFC 9110 §8.4.1)', () => {
   const cases: [FieldValue, string[]][] = [
     [undefined, []],
     ['', []],
@@ -102,7 +102,7 @@ test('content codings have names without case, and x-gzip is gzip (RFC 9110 §8.
   for (const [value, codings] of cases) assert.deepEqual(contentCodingsOf(value), codings, String(value))
 })
 
-test('a condition is a list of tags, weak or strong, or a star (RFC 9110 §13.1)', () => {
+test('entityTagsOf returns weak and strong entity tags, or any for a star (RFC 9110 §13.1)', () => {
   const strong = (opaque: string) => ({ weak: false, opaque })
   const weak = (opaque: string) => ({ weak: true, opaque })
   const cases: [FieldValue, ReturnType<typeof entityTagsOf>][] = [
@@ -134,7 +134,7 @@ test('If-None-Match compares weakly (RFC 9110 §8.8.3.2)', () => {
     assert.ok(!noneMatchHits(value, '1'), String(value))
 })
 
-test('Retry-After is seconds or a date in one of three forms, never less than now (RFC 9110 §10.2.3)', () => {
+test('Retry-After parses seconds and three forms of date, never to less than now (RFC 9110 §10.2.3)', () => {
   const cases: [FieldValue, ms: number | null][] = [
     ['120', 120_000],
     ['0', 0],
@@ -155,13 +155,13 @@ test('Retry-After is seconds or a date in one of three forms, never less than no
   for (const [value, ms] of cases) assert.equal(retryAfterMsOf(value, NOW), ms, String(value))
 })
 
-test('a Retry-After that is neither asks for nothing', () => {
+test('a Retry-After that is neither seconds nor a date gives null', () => {
   const nonsense = ['', 'soon', '-5', '1e3', '0x10', '1.', '.5', '2026-08-01', 'Infinity', 'NaN']
   for (const value of [...nonsense, 'Xyz, 99 Foo 2026 25:61:61 GMT', undefined, null])
     assert.equal(retryAfterMsOf(value, NOW), null, String(value))
 })
 
-test('an HTTP-date has three forms, and names a day that there is (RFC 9110 §5.6.7)', () => {
+test('an HTTP-date has three forms and must be an existing day (RFC 9110 §5.6.7)', () => {
   const expected = Date.UTC(1994, 10, 6, 8, 49, 37)
   for (const text of [
     'Sun, 06 Nov 1994 08:49:37 GMT',
@@ -187,7 +187,7 @@ test('an HTTP-date has three forms, and names a day that there is (RFC 9110 §5.
     assert.equal(httpDateMsOf(text, NOW), null, text)
 })
 
-test('each reader takes linear time on hostile input: 128 KiB of what a regular expression goes over again and again', () => {
+test('every reader takes linear time on 128 KiB of input made for regular expression backtracking', () => {
   const size = 128 * 1024
   const hostile = [' ', '\t', ',', '"', '\\"', ', ', 'a ', 'W/', 'W/"', '1.', '=', ';', '"a', ' "'].flatMap(
     (piece) => {

@@ -29,7 +29,7 @@ function slowId(prefix: string, uuid: Uint8Array): string {
   return `${prefix}_${digits}`
 }
 
-test('an id decodes to the uuid that it was made of', () => {
+test('an id decodes to the UUID from which it was made', () => {
   fc.assert(
     fc.property(prefixes, uuids, (prefix, uuid) => {
       const id = formatIdBytes(prefix, uuid)
@@ -40,7 +40,7 @@ test('an id decodes to the uuid that it was made of', () => {
   )
 })
 
-test('a uuid is its 16 bytes as Postgres writes them, with an id and back', () => {
+test('a UUID, its 16 bytes and its id convert into each other', () => {
   fc.assert(
     fc.property(prefixes, uuids, (prefix, bytes) => {
       const uuid = uuidOfBytes(bytes)
@@ -60,7 +60,7 @@ test('the time of a UUIDv7 is its first 48 bits, as in RFC 9562, appendix A.6', 
   )
 })
 
-test('ids sort as their uuids do', () => {
+test('ids sort like their UUIDs', () => {
   fc.assert(
     fc.property(uuids, uuids, (a, b) => {
       assert.equal(Math.sign(Buffer.compare(a, b)), order(formatIdBytes('rec', a), formatIdBytes('rec', b)))
@@ -72,7 +72,7 @@ function order(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-test('takes the largest uuid', () => {
+test('accepts the largest UUID', () => {
   const id = 'peer_7zzzzzzzzzzzzzzzzzzzzzzzzz'
   assert.deepEqual(parseIdBytes('peer', id), new Uint8Array(16).fill(0xff))
 })
@@ -102,7 +102,7 @@ describe('refuses', () => {
     })
   }
 
-  test('a uuid of another length', () => {
+  test('a UUID of another length', () => {
     refuses('bad_id', () => formatIdBytes('rec', new Uint8Array(15)))
   })
 })

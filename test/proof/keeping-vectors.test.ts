@@ -18,7 +18,7 @@ const keeping = JSON.parse(readFileSync(new URL('../vectors/keeping.json', impor
 const key = parsePublicKey('EdDSA', fromBase64(vectors.key.spki))
 
 for (const [i, { kind, statement, envelope, leaf }] of keeping.statements.entries()) {
-  test(`another implementation's ${kind} (${i}) verifies, and is made again byte for byte`, () => {
+  test(`another implementation's ${kind} (${i}) verifies and is rebuilt byte for byte`, () => {
     const { payload } = verifyEnvelope(fromHex(envelope), key, nativeProviders)
     assert.equal(utf8Decode(payload), statement)
     const parsed = parseStatement(payload)
@@ -29,7 +29,7 @@ for (const [i, { kind, statement, envelope, leaf }] of keeping.statements.entrie
 }
 
 for (const { why, statement } of keeping.refused) {
-  test(`a statement is refused: ${why}`, () => {
+  test(`refuses a statement with statement_predicate: ${why}`, () => {
     refuses('statement_predicate', () => parseStatement(utf8Encode(statement)))
   })
 }

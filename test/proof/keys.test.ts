@@ -24,12 +24,12 @@ for (const [alg, key, coordinates] of [
     const jwk = key.export({ format: 'jwk' }) as Record<string, string>
     const values = coordinates.map((name) => Buffer.from(jwk[name]!, 'base64url'))
 
-    test('has the raw bytes that its JWK has', () => {
+    test('has the same raw bytes as its JWK', () => {
       const head = alg === 'ES256' ? [Buffer.from([4])] : []
       assert.equal(toHex(parsed.raw), Buffer.concat([...head, ...values]).toString('hex'))
     })
 
-    test('is made again from its raw bytes', () => {
+    test('its raw bytes encode to the same SPKI', () => {
       assert.equal(toHex(spkiOf(alg, parsed.raw)), der(key).toString('hex'))
     })
 
@@ -45,18 +45,18 @@ for (const [alg, key, coordinates] of [
       assert.equal(toHex(keyThumbprint(nativeProviders.sha256, parsed)), expected)
     })
 
-    test('does not change with the bytes that it was parsed from', () => {
+    test('is a copy: later changes of the parsed bytes do not change the key', () => {
       const bytes = der(key)
       const copy = parsePublicKey(alg, bytes)
       bytes.fill(0, 12)
       assert.deepEqual(copy.raw, parsed.raw)
     })
 
-    test('is refused as a key of the other algorithm', () => {
+    test('is refused as a key of the other algorithm with bad_key', () => {
       refuses('bad_key', () => parsePublicKey(alg === 'EdDSA' ? 'ES256' : 'EdDSA', der(key)))
     })
 
-    test('is refused with a byte more or less, or with another head', () => {
+    test('is refused with bad_key if a byte is added, removed or changed in its header', () => {
       refuses('bad_key', () => parsePublicKey(alg, Buffer.concat([der(key), Buffer.alloc(1)])))
       refuses('bad_key', () => parsePublicKey(alg, der(key).subarray(0, -1)))
       const changed = der(key)
@@ -67,7 +67,7 @@ for (const [alg, key, coordinates] of [
   })
 }
 
-test('parsing does not write to what it is given, even to a Buffer', () => {
+test('spkiOf does not write to its input, even to a Buffer', () => {
   const raw = Buffer.from(parsePublicKey('EdDSA', der(ed25519)).raw)
   raw[31]! |= 0x80
   const before = raw.toString('hex')
@@ -98,7 +98,7 @@ describe('refuses Ed25519 keys that are', () => {
   }
 })
 
-describe('does not call weak', () => {
+describe('isWeakEd25519Point is false for', () => {
   for (const [name, hex] of [
     ['y = p - 2', `eb${'ff'.repeat(30)}7f`],
     ['y = p with another last byte', `ed${'ff'.repeat(30)}7e`],

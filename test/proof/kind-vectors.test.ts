@@ -34,7 +34,7 @@ function codeOf(vector: StatementVector): string | null {
 }
 
 for (const kind of Object.keys(ENTRY_KINDS))
-  test(`statements of ${kind}, with one change each`, () => {
+  test(`statements of ${kind} with one change each are accepted, or refused with the code of the vector`, () => {
     const own = vectors.statements.filter(
       ({ about }) => about.startsWith(`${kind}: `) || about.endsWith(` of ${kind}`),
     )
@@ -43,12 +43,12 @@ for (const kind of Object.keys(ENTRY_KINDS))
   })
 
 for (const { about, code, line } of vectors.last)
-  test(`${about}: ${code ?? 'taken'}`, () => {
+  test(`entry line, ${about}: ${code ?? 'taken'}`, () => {
     assert.equal(codeOfLines([...vectors.begin, JSON.stringify(line)]), code)
   })
 
 for (const { about, code, head, line } of vectors.first)
-  test(`${about}: ${code ?? 'taken'}`, () => {
+  test(`first line, ${about}: ${code ?? 'taken'}`, () => {
     assert.equal(codeOfLines([head!, JSON.stringify(line)]), code)
   })
 
@@ -57,6 +57,6 @@ for (const { about, code, lines } of vectors.bundles)
     assert.equal(codeOfBundle(lines), code)
   })
 
-test('the file has each change that its maker makes', () => {
+test('vectors.statements equals the output of its generator', () => {
   assert.deepEqual(vectors.statements, JSON.parse(JSON.stringify([...statementVectors()])))
 })

@@ -29,7 +29,7 @@ const pageOf = (verifier: string): Limits =>
   )
 
 describe('the limits of docs/formats/rules.md', () => {
-  test('stand there once, and each is held by a verifier', () => {
+  test('have unique names, and each is enforced by a verifier', () => {
     const names = pageRows.map(({ name }) => name)
     assert.equal(new Set(names).size, names.length)
     assert.deepEqual(
@@ -38,13 +38,13 @@ describe('the limits of docs/formats/rules.md', () => {
     )
   })
 
-  test('are those of the verifier in TypeScript', () => {
+  test('equal the limits of the TypeScript verifier', () => {
     const page = pageOf('TypeScript')
     const archives = Object.entries(archiveLimits).filter(([name]) => page.has(name))
     assert.deepEqual(sorted(limitsOf([...Object.entries(proofLimits), ...archives])), sorted(page))
   })
 
-  test('are those of the verifier in Python', () => {
+  test('equal the limits of the Python verifier', () => {
     const text = read('python/src/tallystick/verify/limits.py')
     const found = [...text.matchAll(/^([A-Z][A-Z0-9_]*) = (.*)$/gm)].map(
       ([, name, value]) => [name!, evaluate(value!)] as const,
@@ -52,7 +52,7 @@ describe('the limits of docs/formats/rules.md', () => {
     assert.deepEqual(sorted(limitsOf(found)), sorted(pageOf('Python')))
   })
 
-  test('are all limits that there are: none stands in another file', () => {
+  test('are complete: no other file of a verifier defines a limit', () => {
     const limit = /^(?:export )?(?:const )?(_?[A-Z][A-Z0-9_]*_MAX(?:_DEFAULT)?)\b[^=\n]*= *[\d(]/gm
     const faults = globSync(['src/proof/**/*.ts', 'python/src/tallystick/verify/*.py'], { cwd: ROOT })
       .filter(
@@ -67,7 +67,7 @@ describe('the limits of docs/formats/rules.md', () => {
     assert.deepEqual(faults, [])
   })
 
-  test('have codes that there are', () => {
+  test('have codes that exist in error.ts', () => {
     const known = new Set(
       [...read('src/proof/error.ts').matchAll(/^ {2}\| '(\w+)'$/gm)].map(([, code]) => code),
     )

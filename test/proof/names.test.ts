@@ -30,7 +30,7 @@ function listed(row: RegExp): Set<number> {
   return found
 }
 
-test('of all code points, a name has none but those that the page lists as barred, and white space is White_Space', () => {
+test('for every code point, barred characters and white space are those of docs/formats/rules.md', () => {
   const white = listed(/^\| U\+([0-9A-F]{4})(?: to U\+([0-9A-F]{4}))? \|/gm)
   const controls = listed(/^\| notes, names of note keys \| U\+([0-9A-F]{4}) to U\+([0-9A-F]{4}) \|/gm)
   const ofText = listed(/^\| text of signed objects \| U\+([0-9A-F]{4}) to U\+([0-9A-F]{4}) \|/gm)
@@ -46,7 +46,7 @@ test('of all code points, a name has none but those that the page lists as barre
   }
 })
 
-test('whatever the name: a signature line, a verifier key, a checkpoint, an identity and an origin take the same', () => {
+test('signature line, verifier key, checkpoint, identity and origin accept the same names', () => {
   const envelopeKey = {
     kid: '0'.repeat(64),
     alg: 'EdDSA',
@@ -95,7 +95,7 @@ test('whatever the name: a signature line, a verifier key, a checkpoint, an iden
   )
 })
 
-test('an origin has a host before its ledger, and the length of a text in bytes', () => {
+test('an origin is a host followed by the ledger, at most TEXT_BYTES_MAX bytes long', () => {
   const end = `/${LEDGER}`
   for (const host of ['a', 'a:8080', 'a/b', 'é', '\ufeff', 'x'.repeat(TEXT_BYTES_MAX - end.length)])
     assert.ok(isOrigin(host + end, LEDGER), host)

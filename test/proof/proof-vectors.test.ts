@@ -41,7 +41,7 @@ const LEAVES = Array.from({ length: 65_537 }, (_, i) => {
 const rootsOf = (ranges: readonly LeafRange[]) =>
   ranges.map(({ start, end }) => toHex(merkleRoot(sha256, LEAVES.slice(start, end))))
 
-test('inclusion paths of the vectors are made and verified', () => {
+test('inclusion paths of the vectors are rebuilt and verify', () => {
   for (const { size, index, leaf, root, path } of inclusion) {
     assert.equal(toHex(LEAVES[index]!), leaf)
     assert.deepEqual(rootsOf(inclusionRanges(index, size)), path, `leaf ${index} of ${size}`)
@@ -49,14 +49,14 @@ test('inclusion paths of the vectors are made and verified', () => {
   }
 })
 
-test('consistency proofs of the vectors are made and verified', () => {
+test('consistency proofs of the vectors are rebuilt and verify', () => {
   for (const { from, to, root1, root2, path } of consistency) {
     assert.deepEqual(rootsOf(consistencyRanges(from, to)), path, `from ${from} to ${to}`)
     verifyConsistency(sha256, from, to, path.map(fromHex), fromHex(root1), fromHex(root2))
   }
 })
 
-test('proofs of the vectors are those of the ledger in vectors.json', () => {
+test('proofs of the vectors match the ledger in vectors.json', () => {
   const trust = {
     kids: [vectors.key.kid],
     noteKey: vectors.checkpoint.verifierKey,

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { hasHidden, quoted } from '../../src/proof/quoted.ts'
 import { runs } from '../helpers/runs.ts'
 
-test('a text in a line is JSON, of one line, and drives no terminal', () => {
+test('quoted writes any text as one line of JSON without hidden characters', () => {
   assert.equal(quoted('a "b" \u202e\u2028\u0085'), '"a \\"b\\" \\u202e\\u2028\\u0085"')
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {

@@ -44,7 +44,7 @@ const given: ReceiptVectors = JSON.parse(readFileSync(file, 'utf8'))
 const { origin } = parseVerifierKey(given.noteVerifierKey, sha256)
 const signer = makeEd25519Signer(sha256, fromHex(given.noteKeySeed))
 
-test('the tree head of the vectors is made and signed, and is the line of the note', () => {
+test('the signed tree head of the vectors is rebuilt, and equals its line in the note', () => {
   const header = encodeTreeHeader({ issuer: 'https://ledger.example', origin, size: given.size }, signer.kid)
   const message = toBeSigned(header, fromHex(given.root))
   assert.deepEqual([toHex(header), toHex(message)], [given.protected, given.toBeSigned])
@@ -81,7 +81,7 @@ test('consistency receipts of the vectors verify, and are encoded byte for byte'
   }
 })
 
-test('the tile of leaves of the vectors has the root, and its bundle the entries', () => {
+test('the leaf tile of the vectors has the signed root, and the entry bundle matches the leaves', () => {
   const tile = Buffer.from(given.tiles[`0/000.p/${given.size}`]!, 'hex')
   const leaves = Array.from({ length: given.size }, (_, i) => tile.subarray(i * 32, i * 32 + 32))
   assert.equal(toHex(merkleRoot(sha256, leaves)), given.root)

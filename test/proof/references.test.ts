@@ -37,7 +37,7 @@ function verify(chain: TestChain, line: object, shown: DocumentsShown = 'all') {
   return verifyEntry(parseEntryLine(JSON.stringify(line)), makeFindKey(chain), providers, shown)
 }
 
-test('digests a list as the vectors do', () => {
+test('reference lists have the digests of the vectors', () => {
   const file = new URL('../vectors/references.json', import.meta.url)
   const { vectors } = JSON.parse(readFileSync(file, 'utf8'))
   for (const { references, canonical, salt, digest } of vectors) {
@@ -46,7 +46,7 @@ test('digests a list as the vectors do', () => {
   }
 })
 
-test('takes references that have the signed digest, and a line of before there were any', () => {
+test('accepts references with the signed digest, and a line from before references existed', () => {
   const chain = makeChain()
   const line = notarize(chain)
   const [payload] = line.documents
@@ -57,7 +57,7 @@ test('takes references that have the signed digest, and a line of before there w
   verify(chain, { ...old, documents: [{ ...old.documents[0], references: null }] })
 })
 
-test('takes none where the payload is erased or withheld', () => {
+test('accepts missing references if the payload is erased or withheld', () => {
   const chain = makeChain()
   const line = notarize(chain)
   const erased = { ...line.documents[0], salt: null, document: null, erasedBy: 9 }
@@ -71,7 +71,7 @@ test('takes none where the payload is erased or withheld', () => {
   )
 })
 
-test('refuses references that are missing, changed, in another order, or not signed', () => {
+test('refuses missing, changed, reordered and unsigned references', () => {
   const chain = makeChain()
   const line = notarize(chain)
   const [payload] = line.documents
@@ -92,7 +92,7 @@ test('refuses references that are missing, changed, in another order, or not sig
   )
 })
 
-test('refuses a list that no server makes: empty, too long, or of anything but short texts', () => {
+test('refuses an empty list, a list of 17, and references that are not short texts', () => {
   const chain = makeChain()
   const line = notarize(chain)
   const [payload] = line.documents
@@ -110,7 +110,7 @@ test('refuses a list that no server makes: empty, too long, or of anything but s
   })
 })
 
-test('holds the references of each record of a batch to its own item', () => {
+test('compares the references of each record of a batch with its own item', () => {
   const chain = makeChain()
   const line = chain.notarizeBatch(3, { references: REFERENCES })
   assert.match(verify(chain, line).items![2]!.references!, /^[0-9a-f]{64}$/)

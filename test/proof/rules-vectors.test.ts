@@ -40,7 +40,7 @@ const given: RuleVectors = JSON.parse(readFileSync(new URL('../vectors/rules.jso
 const policy = parseWitnessPolicy([given.witness], 1, sha256)
 const log = parseVerifierKey(given.log.verifierKey, sha256)
 
-test('characters around each edge of the lists may stand in names and texts, or not', () => {
+test('characters at each edge of the lists are allowed in names and texts as in the vectors', () => {
   for (const { codePoint, name, text } of given.characters) {
     const value = `a${String.fromCodePoint(Number.parseInt(codePoint, 16))}b`
     assert.deepEqual(
@@ -50,7 +50,7 @@ test('characters around each edge of the lists may stand in names and texts, or 
   }
 })
 
-test('origins and URLs are taken or not', () => {
+test('origins and URLs are accepted or refused as in the vectors', () => {
   for (const { origin, ok } of given.origins) assert.equal(isOrigin(origin, given.ledger), ok, origin)
   for (const { url, ok } of given.urls) assert.equal(isHttpUrl(url), ok, url)
 })

@@ -53,13 +53,13 @@ describe('the key of the vectors', () => {
     assert.equal(toHex(keyThumbprint(sha256, key)), vectors.key.kid)
   })
 
-  test('is what the seed makes', () => {
+  test('is derived from the seed', () => {
     assert.deepEqual([...signer.key.spki], [...key.spki])
     assert.equal(toHex(signer.kid), vectors.key.kid)
   })
 })
 
-test('ids of the vectors decode to their uuids, and back', () => {
+test('ids of the vectors decode to their UUIDs, and encode back', () => {
   for (const [prefix, text, uuid] of [
     ['led', vectors.ledger, vectors.ledgerUuid],
     ['agt', vectors.agent, vectors.agentUuid],
@@ -74,7 +74,7 @@ for (const entry of vectors.entries) {
   describe(`entry ${entry.seq} of the vectors, ${entry.kind}`, () => {
     const envelope = fromHex(entry.envelope)
 
-    test('parses, verifies, and says what the vector says', () => {
+    test('parses, verifies, and has the content of the vector', () => {
       const parsed = verifyEnvelope(envelope, key, { verifySignature })
       assert.equal(utf8Decode(parsed.payload), entry.statement)
       assert.equal(toHex(parsed.protectedBytes), entry.protected)
@@ -87,7 +87,7 @@ for (const entry of vectors.entries) {
       assert.equal(Math.floor(statement.recordedAtMs / 1000), parsed.issuedAtSeconds)
     })
 
-    test('is made again byte for byte', () => {
+    test('is rebuilt byte for byte', () => {
       const statement = parseStatement(utf8Encode(entry.statement))
       const { kind, subjects, predicate, recordedAtMs } = statement
       const payload = utf8Encode(buildStatement(kind, subjects, predicate))
@@ -119,7 +119,7 @@ for (const entry of vectors.entries) {
     })
 
     for (const [i, { document, salt, jcs, digest, references }] of (entry.documents ?? []).entries()) {
-      test(`document ${i} has the canonical form and digest of the vector, and references those of its item`, () => {
+      test(`document ${i} has the canonical form and digest of the vector, and the references of its item`, () => {
         const canonical = utf8Encode(canonicalize(document))
         assert.equal(toHex(canonical), jcs)
         assert.equal(toHex(documentDigest(sha256, fromBase64Url(salt), canonical)), digest)
@@ -149,7 +149,7 @@ describe('the batch of the vectors', () => {
     }
   })
 
-  test('proves each of its items, and each only in its place', () => {
+  test('each item verifies at its own index only', () => {
     const count = itemLeaves.length
     for (const [i, item] of entry.items!.entries()) {
       const path = entry.paths![i]!.map(fromHex)
@@ -160,7 +160,7 @@ describe('the batch of the vectors', () => {
   })
 })
 
-describe('batches of the vectors that are refused', () => {
+describe('refuses a batch of the vectors', () => {
   for (const { about, code, line } of vectors.refusedBatches) {
     test(about, () =>
       refuses(code, () => verifyEntry(parseEntryLine(JSON.stringify(line)), () => key, nativeProviders)),
@@ -181,7 +181,7 @@ describe('the checkpoint of the vectors', () => {
     assert.equal(toHex(checkpoint.chain), last.chain)
   })
 
-  test('is made again byte for byte, and so is the verifier key', () => {
+  test('is rebuilt byte for byte, with its verifier key', () => {
     assert.equal(signCheckpoint(parseCheckpoint(note).checkpoint, noteSigner, sha256), note)
     assert.equal(formatVerifierKey(vectors.origin, noteSigner.key.raw, sha256), verifierKey)
   })

@@ -24,7 +24,7 @@ function refused(
 
 const MISSING = '2026-11-20T12:00:00.000Z'
 
-test('follows a record to each end that it can have', () => {
+test('accepts a gated record through every possible course to its end', () => {
   const lives: ((gated: Gated) => void)[] = [
     (g) => [g.activate(), g.submit(), g.verify(), g.judge()],
     (g) => [g.activate(), g.submit(), g.verify('fail'), g.judge('accept')],
@@ -51,7 +51,7 @@ test('follows a record to each end that it can have', () => {
   for (const verdict of ['accept', 'reject'] as const) verifyChain(live(auto(verdict), { gate: 'auto' }))
 })
 
-test('lets the agent that activates a record become its performer if none was named, but not the principal', () => {
+test('the agent that activates a record becomes performer if none was named, unless it is the principal', () => {
   verifyChain(live((g) => [g.activate(), g.submit()], { performer: undefined }))
   refused('actor_not_entitled', (g, chain) => g.activate(chain.acting()), { performer: undefined })
 })
@@ -76,7 +76,7 @@ test('refuses a step that does not follow the record’s last entry', () => {
   refused('transition_refused', (g) => [g.activate(), g.submit(), g.cancel()])
 })
 
-test('refuses a step of a record in a terminal state, of a notarized one, and of one that is unknown', () => {
+test('refuses a step of a record that is terminal, notarized or unknown', () => {
   refused('transition_refused', (g) => [g.cancel(), g.activate()])
   refused('transition_refused', (g, chain) => {
     const record = makeId('rec')
@@ -110,7 +110,7 @@ test('refuses a step about another payload, completion or evidence', () => {
   refused('subject_unknown', (g) => g.cancel({ completion: makeId('cmp') }))
 })
 
-test('refuses a step by somebody who may not take it', () => {
+test('refuses a step by an agent that is not entitled, with actor_not_entitled', () => {
   const who = 'actor_not_entitled'
   refused(who, (g, chain) => g.activate(chain.acting()))
   refused(who, (g, chain) => [g.activate(), g.submit(chain.acting())])
@@ -142,7 +142,7 @@ test('refuses a verdict by the performer in the name of another agent', () => {
   })
 })
 
-test('refuses `system` where only an agent can decide', () => {
+test('refuses system as actor of a step that only an agent can take, with actor_not_entitled', () => {
   const who = 'actor_not_entitled'
   const system = (chain: TestChain) => ({ ...chain.system(), key: undefined })
   const asSystem = makeChain()
@@ -161,7 +161,7 @@ test('refuses `system` where only an agent can decide', () => {
   })
 })
 
-test('refuses a verdict by another than whom the gate names, and one that names another', () => {
+test('refuses a verdict by another judge than the gate, with actor_not_entitled', () => {
   const verdict = (by: string, isSystem: boolean) => (g: Gated, chain: TestChain) => {
     g.activate()
     g.submit()
@@ -174,7 +174,7 @@ test('refuses a verdict by another than whom the gate names, and one that names 
   refused(who, verdict('auto', false), { gate: 'auto' })
 })
 
-test('refuses a verdict by rule that was not agreed, or not what the rules said', () => {
+test('refuses a verdict by rule without an auto gate, or one that contradicts the rules', () => {
   const auto = (verdict: 'accept' | 'reject') => (g: Gated, chain: TestChain) => {
     g.activate()
     g.submit()
@@ -185,7 +185,7 @@ test('refuses a verdict by rule that was not agreed, or not what the rules said'
   refused('actor_not_entitled', auto('reject'), { gate: 'auto' })
 })
 
-test('refuses an overturned verdict about another completion, or other evidence, also where it names none', () => {
+test('refuses overturning a verdict about another completion or other evidence, with or without a completion member', () => {
   const overturned = (of: (g: Gated) => Subject) => (g: Gated) => {
     g.activate()
     g.submit()
@@ -204,7 +204,7 @@ test('refuses an overturned verdict about another completion, or other evidence,
   )
 })
 
-test('refuses an overturned verdict that is not the one that was rendered, or without the scope for it', () => {
+test('refuses an overturned verdict that names another verdict, or without the scope', () => {
   const overturned =
     (supersedes: string | null, changes: object = {}) =>
     (g: Gated) => {
@@ -227,7 +227,7 @@ test('refuses more revisions than were agreed', () => {
   refused('transition_refused', (g) => [g.activate(), round(g), round(g)])
 })
 
-test('refuses steps after the deadline and an expiry before it, as far as clocks may differ', () => {
+test('refuses steps after the deadline and an expiry before it, beyond the allowed clock difference', () => {
   refused('time_out_of_order', (g) => g.activate({ recordedAt: '2026-11-20T12:00:30.001Z' }), {
     deadline: MISSING,
   })
@@ -238,7 +238,7 @@ test('refuses steps after the deadline and an expiry before it, as far as clocks
   refused('time_out_of_order', (g) => g.expire())
 })
 
-test('tells where each gated record stands after each of its events, and takes a no for an answer', () => {
+test('onGated gets the state of the record after each step, and may throw to refuse', () => {
   const chain = live((g) => [g.activate(), g.submit(), g.verify('fail'), g.revise(), g.cancel()], {
     performer: undefined,
   })

@@ -135,7 +135,7 @@ function exchange(done: readonly Action[]): Exchange {
   return made
 }
 
-test('whatever two ledgers lawfully exchange verifies on both sides', () => {
+test('any lawful exchange between two ledgers verifies on both sides', () => {
   const seen = new Set<string>()
   fc.assert(
     fc.property(actions, (done) => {
@@ -155,7 +155,7 @@ test('whatever two ledgers lawfully exchange verifies on both sides', () => {
     assert.ok(seen.has(kind), `${kind} never came about`)
 })
 
-test('an envelope that was exchanged for another one is found, wherever it lies', () => {
+test('an exchanged envelope replaced by another one is detected at any position', () => {
   fc.assert(
     fc.property(actions, fc.nat(), fc.nat(), (done, at, other) => {
       const { peers } = exchange(done)

@@ -50,8 +50,8 @@ function verifyBoth({ home, guest }: PeeredChains): void {
   for (const chain of [home, guest]) verifyChain(chain)
 }
 
-describe('follows', () => {
-  test('a shared record on both sides, by offers, to its end', () => {
+describe('accepts', () => {
+  test('a shared record on both sides, through offers, to its end', () => {
     const peers = makePeers()
     const gated = shared(peers)
     for (const step of ['record-activated', 'completion-submitted'] as const)
@@ -64,7 +64,7 @@ describe('follows', () => {
     verifyBoth(peers)
   })
 
-  test('and tells of each step that came, and of what became of each offer', () => {
+  test('callbacks get each received step and the outcome of each offer', () => {
     const peers = makePeers()
     const gated = shared(peers)
     const refused = peers.offer(gated, 'record-activated')
@@ -83,7 +83,7 @@ describe('follows', () => {
     ])
   })
 
-  test('a record that is shared when it has ended', () => {
+  test('a record shared after its end', () => {
     const peers = makePeers()
     const gated = makeGated(peers.home)
     const [created, cancelled] = [gated.last(), gated.cancel()]
@@ -91,7 +91,7 @@ describe('follows', () => {
     verifyBoth(peers)
   })
 
-  test('offers that are refused, of which one came too late', () => {
+  test('refused offers, also one that came too late', () => {
     const peers = makePeers()
     const gated = shared(peers)
     const late = peers.offer(gated, 'record-activated')
@@ -101,14 +101,14 @@ describe('follows', () => {
     verifyBoth(peers)
   })
 
-  test('an agent of the other ledger that performs what was nobody’s', () => {
+  test('an agent of the other ledger that becomes performer of a record without one', () => {
     const peers = makePeers()
     const gated = shared(peers, { performer: undefined })
     peers.receive(peers.guest, peers.take(gated, peers.offer(gated, 'record-activated')))
     verifyBoth(peers)
   })
 
-  test('an agent of the other ledger for which another one acts', () => {
+  test('an agent of the other ledger on whose behalf another agent acts', () => {
     const peers = makePeers()
     const behind = makeId('agt')
     peers.guest.registerAgent(behind)
@@ -120,7 +120,7 @@ describe('follows', () => {
     verifyBoth(peers)
   })
 
-  test('keys of both sides, and an old one of what waited', () => {
+  test('key rotations on both sides, and an entry delivered late under an old key', () => {
     const peers = makePeers()
     const [waits, rotation] = [peers.create().last(), peers.home.rotateServerKey()]
     peers.rotate(peers.guest, rotation)
@@ -132,7 +132,7 @@ describe('follows', () => {
     verifyBoth(peers)
   })
 
-  test('erasures at the home, of what the guest holds and of what it offered', () => {
+  test('erasures at the home of documents that the guest has or offered', () => {
     const peers = makePeers()
     const gated = shared(peers)
     const created = gated.last()
@@ -144,7 +144,7 @@ describe('follows', () => {
     verifyBoth(peers)
   })
 
-  test('evidence that the guest erases of its own offer', () => {
+  test('an erasure by the guest of the evidence of its own offer', () => {
     const peers = makePeers()
     const gated = shared(peers)
     peers.receive(peers.guest, peers.take(gated, peers.offer(gated, 'record-activated')))
@@ -154,7 +154,7 @@ describe('follows', () => {
     verifyBoth(peers)
   })
 
-  test('a peering that is suspended, resumed and revoked, by either side', () => {
+  test('a peering that either side suspends, resumes and revokes', () => {
     const peers = makePeers()
     peers.change(peers.home, 'peer-suspended')
     peers.create()
@@ -166,7 +166,7 @@ describe('follows', () => {
     verifyBoth(other)
   })
 
-  test('another peering of the same ledgers after one was revoked', () => {
+  test('a new peering of the same ledgers after a revocation', () => {
     const peers = makePeers()
     peers.change(peers.home, 'peer-revoked')
     const again = makeId('peer')
@@ -179,7 +179,7 @@ function digest({ terms }: PeeredChains, peer: string): string {
   return digestOf({ peer, ...terms })
 }
 
-test('tells a listener of each entry, with the entry that it received', () => {
+test('onEntry gets each entry together with the received entry', () => {
   const peers = makePeers()
   const gated = peers.create()
   const receipt = peers.receive(peers.guest, gated.last())
@@ -195,11 +195,11 @@ test('tells a listener of each entry, with the entry that it received', () => {
   assert.ok(steps.slice(0, receipt.seq).every((step) => step.received === null))
 })
 
-describe('refuses of a handshake', () => {
+describe('handshake: refuses', () => {
   const apart = { apart: true }
   const other = makeChain()
 
-  test('another digest than its own, and a key that is not its kid’s', () => {
+  test('a digest that does not match, and a key that does not match its kid', () => {
     refused('definition_mismatch', (p) => p.add(p.home, {}, { name: p.peer, sha256: HASH }), apart)
     for (const side of ['inviter', 'invited'] as const) {
       refused(
@@ -213,7 +213,7 @@ describe('refuses of a handshake', () => {
     }
   })
 
-  test('another origin or first entry than the ledger’s', () => {
+  test('an origin or first entry that is not the ledger’s', () => {
     for (const change of [{ origin: `elsewhere/` }, { genesis: HASH }]) {
       refused(
         'definition_mismatch',
@@ -226,7 +226,7 @@ describe('refuses of a handshake', () => {
     }
   })
 
-  test('a peering twice, and a second one with the same ledger', () => {
+  test('a second peer-added of the peering, and a second peering with the same ledger', () => {
     refused('duplicate_subject', (p) => p.add(p.home, { tokenHash: HASH }))
     refused('duplicate_subject', (p) => {
       p.change(p.home, 'peer-revoked')
@@ -238,7 +238,7 @@ describe('refuses of a handshake', () => {
     })
   })
 
-  test('another half than its own', () => {
+  test('a counterpart or token that differs from its own half', () => {
     refused(
       'handshake_mismatch',
       (p) => {
@@ -257,14 +257,14 @@ describe('refuses of a handshake', () => {
     )
   })
 
-  test('the same half once more', () => {
+  test('a second receipt of the same half', () => {
     refused('transition_refused', (p) => {
       const [half] = p.guest.lines.filter(({ kind }) => kind === 'peer-added')
       return p.receive(p.home, half!, { received: { seq: half!.seq + 100 } })
     })
   })
 
-  test('what comes or is shared before it is done', () => {
+  test('received or shared records before the handshake is complete', () => {
     refused(
       'peer_not_active',
       (p) => {
@@ -285,7 +285,7 @@ describe('refuses of a handshake', () => {
     )
   })
 
-  test('a change of a peering that nobody knows, of another handshake, or out of order', () => {
+  test('a change of an unknown peering, of another handshake, or out of order', () => {
     refused('peer_unknown', (p) => p.change(p.home, 'peer-suspended', { name: makeId('peer'), sha256: HASH }))
     refused('handshake_mismatch', (p) => p.change(p.home, 'peer-suspended', { name: p.peer, sha256: HASH }))
     refused('transition_refused', (p) => p.change(p.home, 'peer-resumed'))
@@ -301,7 +301,7 @@ describe('refuses of a handshake', () => {
     }
   })
 
-  test('a peering of another ledger’s', () => {
+  test('a peering between two other ledgers', () => {
     refused(
       'statement_predicate',
       (p) => p.add(p.home, { inviter: identityOf(other), counterpart: undefined }),
@@ -310,10 +310,10 @@ describe('refuses of a handshake', () => {
   })
 })
 
-describe('refuses of what came', () => {
+describe('received entries: refuses', () => {
   const receiving = (p: PeeredChains, changes: object) => p.receive(p.guest, p.create().last(), changes)
 
-  test('an envelope that is missing, another’s, none, or where none belongs', () => {
+  test('an envelope that is missing, malformed, of another entry, or unexpected', () => {
     refused('received_mismatch', (p) => receiving(p, { envelope: undefined }))
     refused('received_mismatch', (p) => receiving(p, { envelope: p.create().last().envelope }))
     refused(/^(cose|cbor)_/, (p) => receiving(p, { envelope: 'AAAA' }))
@@ -327,7 +327,7 @@ describe('refuses of what came', () => {
     )
   })
 
-  test('another leaf, kind, record or version than the envelope’s', () => {
+  test('a leaf, kind, record or version that differs from the envelope', () => {
     for (const received of [
       { leaf: HASH },
       { kind: 'record-activated' },
@@ -343,11 +343,11 @@ describe('refuses of what came', () => {
     refused('ledger_foreign', (p) => p.receive(p.guest, makeGated(other).last()))
   })
 
-  test('a peering that nobody knows', () => {
+  test('an unknown peering', () => {
     refused('peer_unknown', (p) => receiving(p, { by: makeId('peer') }))
   })
 
-  test('an entry that another key signed', () => {
+  test('an entry signed with another key', () => {
     refused('key_not_current', (p) => {
       p.home.rotateServerKey()
       return receiving(p, {})
@@ -365,14 +365,14 @@ describe('refuses of what came', () => {
     })
   })
 
-  test('an entry that waited, under a key that was not there yet', () => {
+  test('a late entry under a key that was not yet valid at its seq', () => {
     refused('key_not_current', (p) => {
       p.rotate(p.guest, p.home.rotateServerKey())
       return receiving(p, { received: { seq: 1 } })
     })
   })
 
-  test('a key that its ledger does not name, that was there before, or that comes out of order', () => {
+  test('a rotation to an unnamed key, to a key used before, or out of order', () => {
     refused('received_mismatch', (p) =>
       p.rotate(p.guest, p.home.rotateServerKey(), { predicate: { newKey: namedKey(makeSigner()) } }),
     )
@@ -387,7 +387,7 @@ describe('refuses of what came', () => {
     )
   })
 
-  test('whatever comes of a peering that is suspended or revoked', () => {
+  test('any entry of a suspended or revoked peering', () => {
     for (const kind of ['peer-suspended', 'peer-revoked'] as const) {
       refused('peer_not_active', (p) => {
         p.change(p.guest, kind)
@@ -426,7 +426,7 @@ describe('refuses of what came', () => {
     })
   })
 
-  test('a record’s step before its creation, and out of order', () => {
+  test('a step before the record’s creation, and steps out of order', () => {
     refused('subject_unknown', (p) => p.receive(p.guest, p.create().cancel()))
     const twoSteps = (p: PeeredChains) => {
       const gated = shared(p)
@@ -446,7 +446,7 @@ describe('refuses of what came', () => {
     })
   })
 
-  test('a step that its home must not take, by whomever', () => {
+  test('a step that the home may not take, by actor, version or state', () => {
     refused('actor_not_entitled', (p) => p.receive(p.guest, shared(p).cancel({ actor: makeId('agt') })))
     refused('version_mismatch', (p) => p.receive(p.guest, shared(p).cancel({ version: 3 })))
     refused('transition_refused', (p) => p.receive(p.guest, shared(p).cancel({ to: 'EXPIRED' })))
@@ -465,14 +465,14 @@ describe('refuses of what came', () => {
     })
   })
 
-  test('an erasure of what did not come, or has another digest', () => {
+  test('an erasure of an entry not received, or with another digest', () => {
     refused('erasure_of_nothing', (p) => p.receive(p.guest, p.home.erase(p.create().last())))
     refused('erasure_of_nothing', (p) =>
       p.receive(p.guest, p.home.sayErased(shared(p).last(), 0, { sha256: HASH })),
     )
   })
 
-  test('an end of another peering', () => {
+  test('a revocation of another peering', () => {
     refused('received_mismatch', (p) =>
       p.receive(p.guest, p.change(p.home, 'peer-revoked', { name: makeId('peer'), sha256: HASH })),
     )
@@ -482,8 +482,8 @@ describe('refuses of what came', () => {
   })
 })
 
-describe('refuses of sharing', () => {
-  test('a peer that nobody knows, or is no more', () => {
+describe('sharing: refuses', () => {
+  test('an unknown or revoked peer', () => {
     refused('peer_unknown', (p) => p.create({ share: [{ peer: makeId('peer'), documents: 'whole' }] }).last())
     refused('peer_not_active', (p) => {
       p.change(p.home, 'peer-revoked')
@@ -491,15 +491,15 @@ describe('refuses of sharing', () => {
     })
   })
 
-  test('a peer twice', () => {
+  test('a peer that already shares the record', () => {
     refused('duplicate_subject', (p) => p.share(p.create()))
   })
 
-  test('a performer of a ledger that the record is not shared with', () => {
+  test('a performer of a ledger with which the record is not shared', () => {
     refused('not_shared', (p) => p.create({ performer: `${makeId('led')}/${makeId('agt')}` }).last())
   })
 
-  test('a record that is unknown, or of another payload', () => {
+  test('an unknown record, or a record with another payload', () => {
     refused('subject_unknown', (p) => {
       const record = makeId('rec')
       return p.share({ record, about: { name: record, sha256: HASH } })
@@ -516,8 +516,8 @@ describe('refuses of sharing', () => {
   })
 })
 
-describe('refuses of an offer', () => {
-  test('a record that did not come, or with another payload', () => {
+describe('offers: refuses', () => {
+  test('a record not received, or with another payload', () => {
     refused('subject_unknown', (p) => p.offer(p.create(), 'record-activated'))
     refused('subject_unknown', (p) => {
       const gated = shared(p)
@@ -525,7 +525,7 @@ describe('refuses of an offer', () => {
     })
   })
 
-  test('a peering that is unknown or not active', () => {
+  test('an unknown or inactive peering', () => {
     refused('peer_unknown', (p) => p.offer(shared(p), 'record-activated', { peer: makeId('peer') }))
     refused('peer_not_active', (p) => {
       const gated = shared(p)
@@ -534,7 +534,7 @@ describe('refuses of an offer', () => {
     })
   })
 
-  test('a completion that was used before', () => {
+  test('a completion id that was used before', () => {
     refused('duplicate_subject', (p) => {
       const gated = shared(p)
       p.receive(p.guest, p.take(gated, p.offer(gated, 'record-activated')))
@@ -557,7 +557,7 @@ describe('refuses of an offer', () => {
     })
   })
 
-  test('evidence that is missing', () => {
+  test('a completion without evidence', () => {
     refused('document_presence', (p) => {
       const offer = p.offer(shared(p), 'completion-submitted')
       offer.documents.pop()
@@ -565,7 +565,7 @@ describe('refuses of an offer', () => {
     })
   })
 
-  test('a step that the home takes otherwise than it was offered', () => {
+  test('a step that differs from the offer', () => {
     const takes =
       (predicate: object, changes: object = {}) =>
       (p: PeeredChains) => {
@@ -597,7 +597,7 @@ describe('refuses of an offer', () => {
     })
   })
 
-  test('that it is taken or refused twice at the home', () => {
+  test('a second answer to an offer at the home', () => {
     refused('offer_answered_twice', (p) => {
       const offer = p.offer(shared(p), 'record-activated')
       p.refuse(offer)
@@ -611,7 +611,7 @@ describe('refuses of an offer', () => {
     })
   })
 
-  test('that it is taken or refused twice at the guest', () => {
+  test('a second answer to an offer at the guest', () => {
     const answeredTwice = (first: 'take' | 'refuse') => (p: PeeredChains) => {
       const gated = shared(p)
       const offer = p.offer(gated, 'record-activated')
@@ -624,7 +624,7 @@ describe('refuses of an offer', () => {
     refused('offer_answered_twice', answeredTwice('refuse'))
   })
 
-  test('an answer to what was not offered', () => {
+  test('an answer to an unknown offer', () => {
     refused('offer_mismatch', (p) => {
       const gated = shared(p)
       const offer = p.offer(gated, 'record-activated')
@@ -657,7 +657,7 @@ describe('refuses of an offer', () => {
     )
   })
 
-  test('that another ledger takes than the one to which it was offered', () => {
+  test('an acceptance by a ledger to which the step was not offered', () => {
     refused('offer_mismatch', (p) => {
       const gated = shared(p)
       const third = makeChain()
@@ -677,7 +677,7 @@ describe('refuses of an offer', () => {
     })
   })
 
-  test('a refusal of what was offered to another peering', () => {
+  test('a refusal of an offer made to another peering', () => {
     refused('offer_mismatch', (p) =>
       p.refuse(p.offer(shared(p), 'record-activated', { peer: makeId('peer') })),
     )
@@ -690,7 +690,7 @@ describe('refuses of an offer', () => {
     })
   })
 
-  test('a step of a peering that is over', () => {
+  test('a step of a revoked peering', () => {
     refused('peer_not_active', (p) => {
       const gated = shared(p)
       const offer = p.offer(gated, 'record-activated')
@@ -700,7 +700,7 @@ describe('refuses of an offer', () => {
   })
 })
 
-test('a peer that has its own server act where only an agent can is refused at the guest, who can hold it to no key', () => {
+test('a guest refuses a record created by system of the peer, with actor_not_entitled', () => {
   const peers = makePeers()
   const gated = peers.create({ actor: 'system', key: undefined })
   peers.receive(peers.guest, gated.last())

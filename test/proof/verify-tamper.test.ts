@@ -55,9 +55,9 @@ function assertFound(lines: readonly string[], kept?: string[]): void {
 
 const anyLine = fc.nat(LINES.length - 1)
 
-test('the lines verify as they are', () => verifyLines(LINES))
+test('the unchanged lines verify', () => verifyLines(LINES))
 
-test('any flip of one bit is found, unless the line still says the same', () => {
+test('any flipped bit is detected, unless the line still means the same', () => {
   fc.assert(
     fc.property(anyLine, fc.nat(), fc.nat(7), (index, place, bit) => {
       const bytes = utf8Encode(LINES[index]!)
@@ -68,7 +68,7 @@ test('any flip of one bit is found, unless the line still says the same', () => 
   )
 })
 
-test('any byte replaced, removed or inserted is found, unless the line still says the same', () => {
+test('any replaced, removed or inserted byte is detected, unless the line still means the same', () => {
   fc.assert(
     fc.property(
       anyLine,
@@ -102,7 +102,7 @@ function assertChangeFound(index: number, text: () => string): void {
   assertFound(LINES.with(index, line))
 }
 
-test('any member of any line that is removed, added or replaced is found', () => {
+test('any removed, added or replaced member of any line is detected', () => {
   const value = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom('', 0, null, 'rec_x'))
   fc.assert(
     fc.property(
@@ -148,7 +148,7 @@ function membersOf(value: any): [any, string][] {
   return Object.keys(value).flatMap((name) => [[value, name] as [object, string], ...membersOf(value[name])])
 }
 
-test('a line that is removed, swapped, inserted or doubled is found', () => {
+test('a removed, swapped, inserted or duplicated line is detected', () => {
   const { length } = LINES
   for (let i = 0; i < length; i++) {
     assertFound(LINES.toSpliced(i, 1))
@@ -157,11 +157,11 @@ test('a line that is removed, swapped, inserted or doubled is found', () => {
   }
 })
 
-test('a cut-off tail is found by a checkpoint that was kept, wherever it is cut', () => {
+test('a cut-off tail is detected by a stored checkpoint at any cut', () => {
   for (let size = 0; size < LINES.length; size++) assertFound(LINES.slice(0, size))
 })
 
-test('lines with their seq, leaf and chain made to fit are found by what was signed', () => {
+test('forged lines with adjusted seq, leaf and chain are detected by the signed content', () => {
   const other = makeChain({ ledger: chain.ledger, signer: chain.firstSigner })
   for (let i = 0; i < 4; i++) other.notarize()
   const forged = other.lines.map((line) => JSON.stringify(line))

@@ -53,7 +53,7 @@ const batch = fc
     ...items,
   ]) as fc.Arbitrary<BatchRequestItem[]>
 
-test('a batch is built from its items: every record is in a chunk, and the hash is that of the whole request', () => {
+test('every item of a batch is in a chunk, and the request hash covers the whole request', () => {
   fc.assert(
     fc.property(batch, (items) => {
       const built = buildBatch(entropy, items, about)
@@ -85,7 +85,7 @@ test('a batch is built from its items: every record is in a chunk, and the hash 
   )
 })
 
-test('another member of an item, or another value of one, is another request', () => {
+test('any additional, removed or changed member of an item changes the request hash', () => {
   const hashOf = (change: object) => {
     const item = {
       ...mapValues(others, ([first]) => first),
@@ -101,7 +101,7 @@ test('another member of an item, or another value of one, is another request', (
   assert.equal(new Set(hashes).size, hashes.length)
 })
 
-test('the root signs every member but metadata and subject, and the chunk or its keys have these too', () => {
+test('the root signs every member but metadata and subject; chunks or keys contain all members', () => {
   const fixed = { uuidv7: () => actor, bytes16: () => new Uint8Array(16) } as never
   const build = (change: object) => {
     const items = [{ ...mapValues(others, ([first]) => first), ...change }] as unknown as BatchRequestItem[]
@@ -120,7 +120,7 @@ test('the root signs every member but metadata and subject, and the chunk or its
   }
 })
 
-test('without an Idempotency-Key no hash is made', () => {
+test('without an Idempotency-Key the request hash is null', () => {
   const { requestHash } = buildBatch(entropy, [{ type: 'generic/1', payload: {} }], {
     ...about,
     request: null,
@@ -128,7 +128,7 @@ test('without an Idempotency-Key no hash is made', () => {
   assert.equal(requestHash, null)
 })
 
-test('the parent of an item is an earlier one', () => {
+test('refuses a parent that is not an earlier item of the batch', () => {
   for (const parent of [1, 2]) {
     const items = [
       { type: 'generic/1', payload: {} },
@@ -149,7 +149,7 @@ test('the parent of an item is an earlier one', () => {
   assert.equal(second!.parentId, chunks[0]!.firstRecordId satisfies Uuid)
 })
 
-test('a batch takes no other memory along, between threads and in the append queue', () => {
+test('a built batch has no views of larger buffers, when sent between threads and queued', () => {
   const items = Array.from({ length: 500 }, (_, i) => ({
     type: 'generic/1',
     payload: { tool: 'search', q: `price ${i}` },
@@ -165,7 +165,7 @@ test('a batch takes no other memory along, between threads and in the append que
   )
 })
 
-test('a batch with an item that no verifier would take is not built', () => {
+test('a batch with an item that verifiers would refuse is not built', () => {
   const good = { type: 'generic/1', payload: {} }
   const wrong = [
     { ...good, type: 'Generic/1' },

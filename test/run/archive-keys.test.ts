@@ -12,7 +12,7 @@ import { erase, PERSONAL, postBatch } from '../helpers/personal-records.ts'
 import { runCommand } from '../helpers/run-script.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 
-test('a key file made after an erasure restores the ledger before and after that is archived', async (t) => {
+test('a key file made after an erasure restores the ledger, before and after the archive has the erasure', async (t) => {
   const app = await buildTestApp(t)
   const archiver = await openArchiver(t, app)
   const eraser = openEraser(t, app)

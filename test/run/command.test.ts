@@ -14,7 +14,7 @@ import { importGraph } from '../system/image/import-graph.ts'
 const PROJECT = resolve(import.meta.dirname, '..', '..')
 const ENTRY = join(PROJECT, 'src/run/command.ts')
 
-test('a command that is started loads nothing of the others', () => {
+test('a command loads no modules of other commands', () => {
   const { files } = importGraph(PROJECT, 'src/run/command.ts', { onlyAtOnce: true })
   assert.deepEqual([...files], ['src/run/command.ts'])
   const parts: [command: string, without: string[]][] = [
@@ -34,7 +34,7 @@ test('a command that is started loads nothing of the others', () => {
   }
 })
 
-test('a command runs by its name alone: its file begins nothing, and says how to start it', async () => {
+test('only command.ts starts commands; the other files name their command line', async () => {
   const texts = new Map(
     globSync('src/run/*.ts', { cwd: PROJECT }).map((file) => [
       file,
@@ -62,7 +62,7 @@ test('a command runs by its name alone: its file begins nothing, and says how to
   assert.deepEqual([migrate!.code, migrate!.stdout], [2, ''])
 })
 
-test('no command, and one that is not there, are answered with those that are, and exit code 2; the arguments of one are its own', async () => {
+test('a missing or unknown command lists the commands and exits with 2; other arguments go to the command', async () => {
   const none = await run([])
   assert.deepEqual([none.code, none.stdout], [2, ''])
   for (const name of Object.keys(COMMANDS)) assert.match(none.stderr, new RegExp(`^  ${name} `, 'm'))
@@ -74,7 +74,7 @@ test('no command, and one that is not there, are answered with those that are, a
   assert.match(rotated.stderr, /--compromised-at yesterday is not a time/)
 })
 
-test('--help prints the usage and nothing else; an argument that a command does not know is refused, and nothing is done', async () => {
+test('--help prints only the usage; an unknown argument is refused without any effect', async () => {
   const ours = Object.keys(COMMANDS).filter((name) => !['verify', 'preflight', 'tallystick'].includes(name))
   const helped = await Promise.all(ours.map((name) => run([name, '--help'])))
   for (const [i, { code, stdout, stderr }] of helped.entries()) {
@@ -104,7 +104,7 @@ test('if the port is in use, the last line of a server names the variable to cha
   )
 })
 
-test('a stop ends a command that only starts or has none of its own handling, which the kernel would not do to PID 1', async (t) => {
+test('SIGTERM ends a command without a handler of its own, with exit code 143', async (t) => {
   const silent = createServer().listen(0, '127.0.0.1')
   t.after(() => silent.close())
   await once(silent, 'listening')

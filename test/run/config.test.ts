@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseConfig, required } from '../../src/run/config.ts'
 
-test('an empty environment is a valid configuration, and an empty variable is not set', () => {
+test('an empty environment is valid, and an empty variable counts as not set', () => {
   const empty = parseConfig({})
   assert.equal(empty.port, 3000)
   assert.equal(empty.publicUrl, 'http://localhost:3000')
@@ -21,7 +21,7 @@ test('a master key is 32 bytes, as hex or as base64', () => {
   }
 })
 
-test('every fault is named by its variable, and no value is shown', () => {
+test('every invalid variable is named, and no value is shown', () => {
   const faulty = {
     TALLYSTICK_PORT: '70000',
     DATABASE_URL: 'mysql://root:hunter2@localhost/x',
@@ -38,7 +38,7 @@ test('every fault is named by its variable, and no value is shown', () => {
   )
 })
 
-test('a port that is none is refused in words', () => {
+test('an invalid port is refused with the allowed range', () => {
   for (const TALLYSTICK_PORT of ['24xx', '70000', '-1', '1.5'])
     assert.throws(
       () => parseConfig({ TALLYSTICK_PORT }),
@@ -47,14 +47,14 @@ test('a port that is none is refused in words', () => {
     )
 })
 
-test('the public URL loses its closing slashes, so that issuers are spelled one way', () => {
+test('trailing slashes of the public URL are removed, so that an issuer has one spelling', () => {
   assert.equal(
     parseConfig({ TALLYSTICK_PUBLIC_URL: 'https://ledger.example//' }).publicUrl,
     'https://ledger.example',
   )
 })
 
-test('a public URL is refused of which a chain would hold something that no verifier takes', () => {
+test('a public URL that verifiers would refuse as issuer is refused', () => {
   const wrong = [
     'http://a+b',
     'http://é.example',
@@ -76,7 +76,7 @@ test('a public URL is refused of which a chain would hold something that no veri
     assert.equal(parseConfig({ TALLYSTICK_PUBLIC_URL }).publicUrl, TALLYSTICK_PUBLIC_URL)
 })
 
-test('an address that webhooks may be delivered to is an address or a range, and a bad one is named', () => {
+test('TALLYSTICK_OUTBOUND_ALLOW accepts addresses and ranges, and names an invalid element', () => {
   assert.deepEqual(parseConfig({}).outboundAllow, [])
   assert.equal(parseConfig({ TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.1, fd00::/8' }).outboundAllow.length, 2)
   assert.throws(
@@ -85,7 +85,7 @@ test('an address that webhooks may be delivered to is an address or a range, and
   )
 })
 
-test('how the database is connected to is the same for every URL, and what is wrong is named without a value', () => {
+test('database options apply to every URL; faults are named without their values', () => {
   assert.deepEqual(parseConfig({}).database, { caFile: null, password: null, accepted: [] })
   assert.equal(parseConfig({}).schemaWaitMs, 0)
   const config = parseConfig({
@@ -117,7 +117,7 @@ test('how the database is connected to is the same for every URL, and what is wr
   )
 })
 
-test('a key may be in a file, of its owner and group alone, with a newline at its end and no other space', (t) => {
+test('a key may be in a private file, with a final newline and no other white space', (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'tallystick-config-'))
   t.after(() => rmSync(dir, { recursive: true }))
   const file = (text: string, mode = 0o440) => {
@@ -165,7 +165,7 @@ test('a key may be in a file, of its owner and group alone, with a newline at it
   }
 })
 
-test('a lock that has ended when content leaves for the archive is refused', () => {
+test('an archive lock that ends no later than TALLYSTICK_ARCHIVE_KEEP_DAYS is refused', () => {
   const keep = { TALLYSTICK_ARCHIVE: 's3://ledgers/fleet', TALLYSTICK_ARCHIVE_KEEP_DAYS: '90' }
   for (const days of ['30', '90'])
     assert.throws(
@@ -176,14 +176,14 @@ test('a lock that has ended when content leaves for the archive is refused', () 
   assert.equal(parseConfig(keep).archive?.retentionDays, 90)
 })
 
-test('what a part needs and lacks is named, with its purpose', () => {
+test('a missing required variable is named with its purpose', () => {
   assert.throws(
     () => required(null, 'TALLYSTICK_MASTER_KEY', 'it opens the key'),
     /TALLYSTICK_MASTER_KEY is not set: it opens/,
   )
 })
 
-test('witnesses are keys with an address that may be called, or the configuration says what is wrong', () => {
+test('witnesses need a valid key and an allowed address; a fault is named', () => {
   const key = 'witness.example/w1+9d26672a+BEOnLnFEAXYt9mtowm373yaCquyfJHTspGE+QkoPuv08'
   const other = 'witness.example/w2+ef40c7a6+BGa+fjMsekUzMr2dCn99sFX1xe8aBq2mbZizn7aBDEc6'
   const witnessesOf = (text: string, allow = '') =>

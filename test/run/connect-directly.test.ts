@@ -11,7 +11,7 @@ import { temporaryFiles } from '../helpers/temporary-files.ts'
 const ROOT = join(import.meta.dirname, '..', '..')
 const sourceOf = (file: string) => readFileSync(join(ROOT, file), 'utf8')
 
-test('requests of the server go to no proxy of the environment', async (t) => {
+test('requests of the server ignore the proxy of the environment', async (t) => {
   let proxied = 0
   const proxy = createTcpServer((socket) => {
     proxied++
@@ -42,7 +42,7 @@ test('requests of the server go to no proxy of the environment', async (t) => {
   assert.ok(proxied > 0)
 })
 
-test('each process of the server calls it, and no other file sends requests by what reads the environment', () => {
+test('each server process calls connectDirectly, and no other file sends requests through the environment’s proxy', () => {
   const begins = ['all-in-one.ts', 'run-process.ts', 'smoke.ts', 'local/worker-process.ts']
   for (const file of begins) assert.match(sourceOf(`src/run/${file}`), /^ *connectDirectly\(\)$/m, file)
   const files = ['src', 'worker'].flatMap((folder) =>

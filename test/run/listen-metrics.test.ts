@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { withMetrics } from '../../src/run/listen-metrics.ts'
 import type { Service } from '../../src/run/run-process.ts'
 
-test('a process that starts lives, and is ready once it has started', async (t) => {
+test('a starting process is live, and becomes ready once it has started', async (t) => {
   const port = await findFreePort()
   const starting = Promise.withResolvers<Service>()
   const service = withMetrics({ host: '127.0.0.1', metricsPort: port }, () => starting.promise)

@@ -16,7 +16,7 @@ import { TEST_MASTER_KEY, TEST_PASSWORDS } from '../helpers/database.ts'
 import { buildGatedApp } from '../helpers/gated-app.ts'
 import { runCommand } from '../helpers/run-script.ts'
 
-test('an operator lists faults and clears one, saying why', async (t) => {
+test('faults lists the faults, and clear-fault clears one with a note', async (t) => {
   const audit = await setUpAudit(t)
   const { app, pool } = audit
   const { ownerUrl } = app.database
@@ -45,7 +45,7 @@ test('an operator lists faults and clears one, saying why', async (t) => {
   assert.equal(again.code, 1)
 })
 
-test('an operator takes entries in that were written while triggers were off, and no forged ones', async (t) => {
+test('mend-head adds entries written while triggers were off, and refuses forged ones', async (t) => {
   const audit = await setUpAudit(t)
   const { app } = audit
   const { ownerUrl } = app.database
@@ -81,7 +81,7 @@ test('an operator takes entries in that were written while triggers were off, an
   assert.equal(head!.size, '4')
 })
 
-test('an operator lists dead letters, and puts them back into their queue', async (t) => {
+test('dead-letters lists dead letters, and redrive puts them back into their queues', async (t) => {
   const { app, pool, follower } = await setUpAudit(t)
   const { ownerUrl } = app.database
   assert.equal((await operate(ownerUrl, 'dead-letters')).stdout, 'no job was given up\n')
@@ -109,7 +109,7 @@ test('an operator lists dead letters, and puts them back into their queue', asyn
   }
 })
 
-test('an operator sees what waits for a worker, and since when, while none runs', async (t) => {
+test('waiting shows the waiting work and its age while no worker runs', async (t) => {
   const app = await buildGatedApp(t)
   const waiting = async () => (await operate(app.database.ownerUrl, 'waiting')).stdout
   assert.equal(await waiting(), 'completions=0 oldest=0s overdue=0\n')
@@ -119,7 +119,7 @@ test('an operator sees what waits for a worker, and since when, while none runs'
   assert.match(await waiting(), /^completions=1 oldest=[1-9]\d*s overdue=1\n$/)
 })
 
-test('work that a trigger did not have wait for the worker waits after migrate, or after mend-head', async (t) => {
+test('migrate and mend-head restore waiting work that disabled triggers did not write', async (t) => {
   const app = await buildGatedApp(t)
   const { ownerUrl } = app.database
   await app.reach('SUBMITTED')
@@ -152,7 +152,7 @@ test('work that a trigger did not have wait for the worker waits after migrate, 
   assert.equal(await waiting(), all)
 })
 
-test('says how it is used, and needs the owner', async (t) => {
+test('prints its usage, and is refused without the owner login', async (t) => {
   const { app } = await setUpAudit(t)
   assert.match((await operate(app.database.ownerUrl)).stderr, /usage:/)
   assert.match(

@@ -9,7 +9,7 @@ import { bareEnvironment } from '../helpers/bare-environment.ts'
 const HOST = 'ledgers.cluster-abc.eu-central-1.rds.amazonaws.com'
 const SECRET = 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY'
 
-test('a token is a request that AWS signs: for the host, the login, 15 minutes, and no longer', async () => {
+test('a token is an AWS-signed request for the host and login, valid for 15 minutes', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, ['src/run/command.ts', 'rds-token'], {
     env: {
       ...bareEnvironment(),
@@ -44,7 +44,7 @@ function signatureOf(url: URL): string {
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 const hmac = (key: Buffer | string, text: string) => createHmac('sha256', key).update(text).digest()
 
-test('a password command is told the login; by hand it is that of the only URL, and the host says the region', () => {
+test('login comes from PG variables or the only URL, and region from AWS_REGION or the host', () => {
   const login = { PGHOST: HOST, PGPORT: '6432', PGUSER: 'tallystick_worker' }
   const expected = { host: HOST, port: 6432, user: 'tallystick_worker', region: 'eu-central-1' }
   assert.deepEqual(parseTokenRequest(login), expected)
@@ -55,7 +55,7 @@ test('a password command is told the login; by hand it is that of the only URL, 
   assert.equal(parseTokenRequest(chinese).region, 'cn-north-1')
 })
 
-test('what is not known is asked for', () => {
+test('a missing login or region is refused with the variables to set', () => {
   assert.throws(() => parseTokenRequest({}), /no login is named: set PGHOST and PGUSER, or one of/)
   assert.throws(() => parseTokenRequest({ PGHOST: HOST }), /set PGUSER/)
   assert.throws(() => parseTokenRequest({ PGHOST: 'db.example', PGUSER: 'api' }), /set AWS_REGION/)

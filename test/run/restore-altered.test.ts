@@ -39,7 +39,7 @@ const LINES: readonly (readonly [about: string, lines: (own: string) => string])
   ],
 ]
 
-test('an altered archive is restored where it verifies, and refused by the same code where not', {
+test('an altered archive is restored if it verifies, and otherwise refused with the verifier’s code', {
   timeout: 180_000,
 }, async (t) => {
   const app = await buildGatedApp(t)

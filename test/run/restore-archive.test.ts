@@ -131,7 +131,7 @@ const READS = [
   '/v1/registration-policy',
 ]
 
-test('a ledger comes back from its archive: every answer is the same, and every column verifies', {
+test('a restored ledger gives the same answers, and every column verifies', {
   timeout: 180_000,
 }, async (t) => {
   const app = await buildGatedApp(t)
@@ -230,7 +230,7 @@ test('a ledger comes back from its archive: every answer is the same, and every 
   const refused = await restored.send('POST', '/v1/records', { body: genericBody() })
   assert.deepEqual([refused.statusCode, refused.json().code], [503, 'ledger_closed'])
 
-  await t.test('and an operator reopens it', async () => {
+  await t.test('an operator reopens the restored ledger', async () => {
     const at = `/v1/ledgers/${copy.ledger}`
     const { known } = expectStatus(
       200,
@@ -241,7 +241,7 @@ test('a ledger comes back from its archive: every answer is the same, and every 
     await restored.notarize()
   })
 
-  await t.test('and its archive goes on, from which it comes back once more', async () => {
+  await t.test('the restored ledger is archived further, and can be restored again', async () => {
     const stores = { of: (name: string) => directoryStore(join(archiver.archive, name)), close() {} }
     const next = await openArchiver(t, restored, stores)
     await next.run()
@@ -290,7 +290,7 @@ async function ledgersOf(sql: pg.Client): Promise<unknown[]> {
   return Object.values(rows[0])
 }
 
-test('a ledger comes back that threads verify, because it is large', async (t) => {
+test('a large ledger is restored and verifies', async (t) => {
   const { copy } = await archived(t, async (app) => {
     // The payloads are 5 MB that do not compress.
     for (let batch = 0; batch < 3; batch++)
@@ -303,7 +303,7 @@ test('a ledger comes back that threads verify, because it is large', async (t) =
   assert.match(restored.stdout, /INTEGRITY_OK entries=\d+ records=18\d /)
 })
 
-test('a key file from before an erasure does not bring the document back', async (t) => {
+test('a key file from before an erasure does not restore the erased document', async (t) => {
   const { app, archiver, copy } = await archived(t)
   const entries = await app.entries()
   const batch = entries.findLast(({ kind }) => kind === 'batch-notarized')
@@ -326,7 +326,7 @@ test('a key file from before an erasure does not bring the document back', async
   )
 })
 
-test('an archive that lacks an object, or has another one, is named, and leaves nothing', async (t) => {
+test('a missing or replaced archive object is named, and nothing is restored', async (t) => {
   const { archiver, copy, size } = await archived(t)
   const target = await createTestDatabase(t)
   const sql = await connect(t, target.superuserUrl)
@@ -351,7 +351,7 @@ test('an archive that lacks an object, or has another one, is named, and leaves 
   assert.match(again.stderr, /the database already has this ledger/)
 })
 
-test('an archive that ends before a kept checkpoint is refused, unless the loss is accepted', async (t) => {
+test('an archive that ends before a stored checkpoint is refused, unless the loss is accepted', async (t) => {
   const { app, archiver, files, copy, size } = await archived(t)
   await app.notarize()
   await archiver.publish()
@@ -375,7 +375,7 @@ test('an archive that ends before a kept checkpoint is refused, unless the loss 
   assert.deepEqual([known.size, found.size], [size + 1, size])
 })
 
-test('a restore that is killed leaves nothing, and is run again', async (t) => {
+test('a killed restore leaves no rows, and can be repeated', async (t) => {
   const { copy } = await archived(t)
   const target = await createTestDatabase(t)
   const sql = await connect(t, target.superuserUrl)
@@ -406,7 +406,7 @@ test('a restore that is killed leaves nothing, and is run again', async (t) => {
   assert.equal((await restore(target, copy)).code, 0)
 })
 
-test('a deployment with other keys shows the ledger, and does not reopen it', async (t) => {
+test('a deployment with other keys can read the restored ledger but not reopen it', async (t) => {
   const { app, copy, size } = await archived(t, async (app) => {
     await rotateKey(app)
     await rotateKeys(makeRotator(t, app))
@@ -447,7 +447,7 @@ test('a deployment with other keys shows the ledger, and does not reopen it', as
   assert.equal(rows[0].current, 1)
 })
 
-test('a deployment that lacks the newest key alone is told so, before anything is kept', async (t) => {
+test('a deployment without the newest envelope key is refused before anything is stored', async (t) => {
   const { copy } = await archived(t, async (app) => {
     await rotateKey(app)
     await rotateKeys(makeRotator(t, app))
@@ -459,7 +459,7 @@ test('a deployment that lacks the newest key alone is told so, before anything i
   assert.deepEqual(await ledgersOf(await connect(t, target.superuserUrl)), [0, 0])
 })
 
-test('the file of the new secret is made before the restore, and goes if that fails', async (t) => {
+test('the file of the new API key is created before the restore, and removed if the restore fails', async (t) => {
   const { copy, files } = await archived(t)
   const target = await createTestDatabase(t)
   const there = files.write('there', 'mine')
@@ -475,7 +475,7 @@ test('the file of the new secret is made before the restore, and goes if that fa
   assert.match(await readFile(path, 'utf8'), /^\S{20,}\n$/)
 })
 
-test('a ledger with peers is refused, by the entry that says so', () => {
+test('a ledger with peers is refused; the error names its entry', () => {
   const { home } = makePeers()
   const texts = home.lines.map((line) => JSON.stringify(line))
   const refused = texts.map((text) => {
@@ -493,7 +493,7 @@ test('a ledger with peers is refused, by the entry that says so', () => {
   assert.match(refused[at]!, new RegExp(`^entry ${at} \\(peer-added\\) is about another ledger`))
 })
 
-test('no document is restored without its key, nothing without a key file, and no ledger of another key', async (t) => {
+test('a missing or wrong key file, or an absent trusted key, is refused, and nothing is restored', async (t) => {
   const { copy, files } = await archived(t)
   const target = await createTestDatabase(t)
   const none = await runCommand(COMMAND, ['--archive', copy.archive, '--ledger', copy.ledger])

@@ -72,7 +72,7 @@ const UNFILLED: readonly string[] = [
   ...['ledger_id', 'level', 'tile_index', 'hashes'].map((column) => `tree_tiles.${column}`),
 ]
 
-test('a ledger with every kind of entry and every member of records is its source again, table by table', {
+test('a restored ledger with every kind of entry equals its source, table by table', {
   timeout: 180_000,
 }, async (t) => {
   const app = await buildGatedApp(t)

@@ -9,7 +9,7 @@ import { temporaryDir } from '../helpers/postgres.ts'
 import { makeUnreadPipe } from '../helpers/unread-pipe.ts'
 import { until } from '../helpers/wait.ts'
 
-test('a stop that arrives three times at once, as systemd, npm and tools/run.mjs send it, is drained to its end', async (t) => {
+test('three simultaneous SIGTERMs, as sent by systemd, npm and tools/run.mjs, still drain fully', async (t) => {
   const child = await start(t, { drainMs: 2_000 })
   const beganAt = performance.now()
   for (let i = 0; i < 3; i++) {
@@ -20,7 +20,7 @@ test('a stop that arrives three times at once, as systemd, npm and tools/run.mjs
   assert.ok(performance.now() - beganAt >= 1_900)
 })
 
-test('a stop that is asked for again later ends the drain', async (t) => {
+test('a later second SIGTERM ends the drain', async (t) => {
   const child = await start(t, { drainMs: 60_000 })
   child.kill('SIGTERM')
   await sleep(1_500)
@@ -29,7 +29,7 @@ test('a stop that is asked for again later ends the drain', async (t) => {
   assert.equal(await exitCodeOf(child), 0)
 })
 
-test('Ctrl-C waits for no drain', async (t) => {
+test('Ctrl-C stops without a drain', async (t) => {
   const child = await start(t, { drainMs: 60_000 })
   child.kill('SIGINT')
   assert.equal(await exitCodeOf(child), 0)
@@ -79,7 +79,7 @@ for (const [name, isPipe] of [
   ['pipe', true],
   ['socket', false],
 ] as const) {
-  test(`a stop ends with 0 although nobody reads the output, a ${name}`, async (t) => {
+  test(`a stop exits with 0 although nobody reads the output, a ${name}`, async (t) => {
     const pipe = makeUnreadPipe()
     t.after(() => pipe.close())
     pipe.fill()
@@ -94,7 +94,7 @@ for (const [name, isPipe] of [
   })
 }
 
-test('a reader that comes back gets each line, or the number of those that were dropped', async (t) => {
+test('a resumed reader gets each line, or the number of dropped lines', async (t) => {
   const pipe = makeUnreadPipe()
   t.after(() => pipe.close())
   const child = spawn(process.execPath, ['--input-type=module', '--eval', TALKING], {

@@ -11,7 +11,7 @@ before(async () => {
 })
 after(() => deployment.stop())
 
-test('without a worker there is no checkpoint: smoke says so and where to look, and revokes its key all the same', async () => {
+test('without a worker, smoke fails for the missing checkpoint with a hint, and still revokes its key', async () => {
   const { lines, failed } = await trySmoke({ checkpointMs: 500 })
   assert.ok(failed)
   assert.match(
@@ -21,7 +21,7 @@ test('without a worker there is no checkpoint: smoke says so and where to look, 
   assert.match(lines.at(-1)!, /^ok {4}the key is revoked/)
 })
 
-test('beside a worker smoke verifies what it wrote, in the ledger that it made the first time, and leaves no key that works', async () => {
+test('with a worker, smoke verifies its records, reuses its ledger, and leaves no valid key', async () => {
   await deployment.startWorker()
   try {
     const first = await trySmoke()
@@ -51,7 +51,7 @@ test('beside a worker smoke verifies what it wrote, in the ledger that it made t
   }
 })
 
-test('a wrong operator key, and a server that is not there, are each said in one line, with what to look at', async () => {
+test('a wrong operator key and an unreachable server are each reported in one line with a hint', async () => {
   const wrong = await trySmoke({ operatorKey: `tlo_${'9'.repeat(32)}` })
   assert.ok(wrong.failed)
   assert.match(

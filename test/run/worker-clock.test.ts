@@ -15,7 +15,7 @@ import { sampleOf } from '../observe/metrics/exposition.ts'
 const SHIFT_MS = 600_000
 const ENVIRONMENT = { TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8' }
 
-test('a worker whose clock is ten minutes ahead stamps by the database, and says how far its own is off', async (t) => {
+test('a worker ten minutes ahead uses the database’s time, and reports its offset', async (t) => {
   const app = await buildTestApp(t, { environment: ENVIRONMENT })
   const realNow = Date.now
   const heard = Promise.withResolvers<number>()
@@ -41,7 +41,7 @@ test('a worker whose clock is ten minutes ahead stamps by the database, and says
   assert.ok(Math.abs(skew - SHIFT_MS / 1_000) < 5, String(skew))
 })
 
-test('the log says when a clock goes off, and when it is right again; a correction changes no time that is used', async (t) => {
+test('the log reports the start and end of a clock offset, and the corrected time stays right', async (t) => {
   const { superuserUrl } = await createTestDatabase(t)
   const pool = new pg.Pool({ connectionString: superuserUrl, max: 1 })
   t.after(() => pool.end())

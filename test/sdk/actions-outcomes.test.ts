@@ -178,7 +178,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'closed-while-open': (run) => void run(() => new Promise(() => {})),
 }
 
-test('docs/reference/outcomes.md has the table of the cases, and no other', () => {
+test('docs/reference/outcomes.md has exactly the table of the test cases', () => {
   const page = readFileSync(new URL('../../docs/reference/outcomes.md', import.meta.url), 'utf8')
   const tables = page.split('## Cases')[1]!.split('| Case |').slice(1)
   const rows = tables.map((table) =>
@@ -204,7 +204,7 @@ test('docs/reference/outcomes.md has the table of the cases, and no other', () =
   assert.deepEqual(rows, [OUTCOMES.cases.map(({ name, of, what }) => [name, of, what]), ...expected])
 })
 
-test('an action ends as its deed does', async (t) => {
+test('an action has the outcome of its wrapped function', async (t) => {
   const client = (await sharedSdk()).client()
   const cases = outcomeCases('run')
 
@@ -225,31 +225,37 @@ test('an action ends as its deed does', async (t) => {
     await actions.close({ timeoutMs: 1_000 })
   })
 
-  await t.test('with failClosed one that the ledger does not have is denied', async () => {
-    const away = new Actions({ tallystick: client, failClosed: true, onRefused: () => {} })
-    const call = { kind: 'nonsense' as 'tool', name: 'not-recorded' }
-    await assert.rejects(away.run(call, () => assert.fail('it was called')))
-    await away.close()
-  })
+  await t.test(
+    'with failClosed, an action that cannot be recorded is denied without calling the function',
+    async () => {
+      const away = new Actions({ tallystick: client, failClosed: true, onRefused: () => {} })
+      const call = { kind: 'nonsense' as 'tool', name: 'not-recorded' }
+      await assert.rejects(away.run(call, () => assert.fail('it was called')))
+      await away.close()
+    },
+  )
 
-  await t.test('a part that waits when its root ends is denied, or ends by itself', async () => {
-    for (const isAway of [true, false]) {
-      const { actions, ends, answer } = inMemory({ failClosed: true, holdMsMax: 50 })
-      const root = actions.begin({ kind: 'agent', name: 'root' })
-      const part = actions.run({ kind: 'tool', name: 'part', parent: root }, () => 'done')
-      root.end({ status: 'ok' })
-      assert.deepEqual(ends(), ['root ok'])
-      if (isAway) await assert.rejects(part, NotRecordedError)
-      else {
-        answer()
-        await part
+  await t.test(
+    'with failClosed, an action that waits when its root ends is denied or ends by itself',
+    async () => {
+      for (const isAway of [true, false]) {
+        const { actions, ends, answer } = inMemory({ failClosed: true, holdMsMax: 50 })
+        const root = actions.begin({ kind: 'agent', name: 'root' })
+        const part = actions.run({ kind: 'tool', name: 'part', parent: root }, () => 'done')
+        root.end({ status: 'ok' })
+        assert.deepEqual(ends(), ['root ok'])
+        if (isAway) await assert.rejects(part, NotRecordedError)
+        else {
+          answer()
+          await part
+        }
+        assert.deepEqual(ends(), ['root ok', isAway ? 'part denied' : 'part ok'])
+        await actions.close()
       }
-      assert.deepEqual(ends(), ['root ok', isAway ? 'part denied' : 'part ok'])
-      await actions.close()
-    }
-  })
+    },
+  )
 
-  await t.test('and the ledger says so', async () => {
+  await t.test('the ledger has the outcome of each case', async () => {
     const records = await client.records.list({ order: 'asc' }).toArray(1_000)
     const payloads = records.map(({ type, payload }) => ({
       type,
@@ -267,7 +273,7 @@ test('an action ends as its deed does', async (t) => {
     cases.assertCovered()
   })
 
-  await t.test('the reader gets the same object, and what it does is not changed', async () => {
+  await t.test('run() returns the function’s own object, unchanged in behaviour', async () => {
     const actions = new Actions({ tallystick: client })
     const made = numbers()
     assert.equal(await actions.run({ kind: 'tool', name: 'x' }, () => made), made)
@@ -278,7 +284,7 @@ test('an action ends as its deed does', async (t) => {
     assert.equal(actions.stats.recorded, 4)
   })
 
-  await t.test('close waits for what is open, and ends it as unknown when the time is up', async () => {
+  await t.test('close() waits for open actions, and ends them as unknown at its timeout', async () => {
     const actions = new Actions({ tallystick: client })
     const slow = actions.run(
       { kind: 'tool', name: 'slow' },
@@ -292,7 +298,7 @@ test('an action ends as its deed does', async (t) => {
     assert.equal((outcome!.payload as Outcome).status, 'ok')
   })
 
-  await t.test('actions that have ended are not in the memory of their root', async () => {
+  await t.test('ended actions are removed from the memory of their root', async () => {
     const actions = new Actions({ tallystick: client })
     const root = actions.begin({ kind: 'agent', name: 'long' })
     for (let n = 0; n < 50; n++) await actions.run({ kind: 'tool', name: 'x', parent: root }, () => n)
@@ -301,7 +307,7 @@ test('an action ends as its deed does', async (t) => {
     await actions.close()
   })
 
-  await t.test('an outcome that contradicts itself does not compile', () => {
+  await t.test('a contradictory outcome does not compile', () => {
     const outcomes: Outcome[] = [
       { status: 'error', error: undefined },
       // @ts-expect-error: an error, and ok

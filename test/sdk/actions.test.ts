@@ -12,7 +12,7 @@ test('actions', async (t) => {
     new Actions({ tallystick: client, ...options })
 
   await t.test(
-    'whatever a deed is given and answers, it is recorded: by digest, if no record can hold it',
+    'any argument and result is recorded, or only its digest if no record can contain the value',
     async () => {
       const circle: Record<string, unknown> = {}
       circle['itself'] = circle
@@ -54,7 +54,7 @@ test('actions', async (t) => {
   )
 
   await t.test(
-    'one that found no room is counted in the next; a tree that is too deep hangs where it can',
+    'lost actions are counted in the next record; a tree that is too deep is attached higher',
     async () => {
       const lost: unknown[] = []
       const actions = open({ bufferedRecordsMax: 1, onError: (error) => lost.push(error) })
@@ -79,7 +79,7 @@ test('actions', async (t) => {
     },
   )
 
-  await t.test('throws what the deed throws, whatever that is', async () => {
+  await t.test('run() throws exactly the value that the function throws', async () => {
     const actions = open()
     const thrown = Object.create(null)
     await assert.rejects(
@@ -113,7 +113,7 @@ test('actions', async (t) => {
     }
   })
 
-  await t.test('those that are lost are counted beside attributes that leave no room for it', async () => {
+  await t.test('lost actions are counted even if the attributes leave no room for the count', async () => {
     const actions = open({ bufferedRecordsMax: 1, onError: () => {} })
     const { traceId } = actions.begin({ kind: 'other', name: 'root' })
     actions.begin({ kind: 'other', name: 'lost' })
@@ -126,23 +126,26 @@ test('actions', async (t) => {
     assert.deepEqual((data[1]!.payload as { attributes?: object }).attributes, { lostBefore: 1 })
   })
 
-  await t.test('one that is to wait without end for its record does so', async () => {
+  await t.test('holdMsMax: Infinity waits for the record without a limit', async () => {
     const actions = open({ failClosed: true, holdMsMax: Number.POSITIVE_INFINITY })
     assert.equal(await actions.run({ kind: 'tool', name: 'wait' }, () => 'done'), 'done')
     await actions.close()
   })
 
-  await t.test('a held one that is refused does not begin, and whoever waits hears why', async () => {
-    const actions = open({ failClosed: true, onRefused: () => {} })
-    let isDone = false
-    const call = { kind: 'nonsense' as 'tool', name: 'delete' }
-    await assert.rejects(
-      actions.run(call, () => {
-        isDone = true
-      }),
-      (error) => error instanceof NotRecordedError && /payload_invalid/.test(error.message),
-    )
-    await actions.close()
-    assert.equal(isDone, false)
-  })
+  await t.test(
+    'with failClosed, a refused action does not begin, and its caller gets the reason',
+    async () => {
+      const actions = open({ failClosed: true, onRefused: () => {} })
+      let isDone = false
+      const call = { kind: 'nonsense' as 'tool', name: 'delete' }
+      await assert.rejects(
+        actions.run(call, () => {
+          isDone = true
+        }),
+        (error) => error instanceof NotRecordedError && /payload_invalid/.test(error.message),
+      )
+      await actions.close()
+      assert.equal(isDone, false)
+    },
+  )
 })

@@ -6,7 +6,7 @@ import { failureOf, sendJson, sendProblem, startHostile } from './hostile-server
 
 const REQUEST = { of: {}, from: 0, documents: true }
 
-test('a ledger that takes no entries is exported at once: the announcement is not repeated', async (t) => {
+test('announceExport returns false without a retry if the ledger accepts no entries', async (t) => {
   for (const [status, code] of [
     [503, 'ledger_closed'],
     [503, 'ledger_moving'],
@@ -25,7 +25,7 @@ test('a ledger that takes no entries is exported at once: the announcement is no
   }
 })
 
-test('a busy server is asked again, and a ledger that only an operator can open is not', async (t) => {
+test('an overloaded server is asked again; a ledger closed until an operator acts is not', async (t) => {
   const busy = await startHostile(t, (response, attempt) =>
     attempt === 1 ? sendProblem(response, 503, 'overloaded') : sendJson(response, {}),
   )

@@ -8,7 +8,7 @@ import { API_KEY, failureOf, sendJson, startHostile } from './hostile-server.ts'
 
 const PAYLOAD = { payload: { n: 1 } }
 
-test('what can mean nothing is refused before anything is sent', async (t) => {
+test('meaningless arguments are refused before any request', async (t) => {
   const server = await startHostile(t, (response) => sendJson(response, {}))
   const client = server.client()
   const calls: (() => Promise<unknown>)[] = [
@@ -44,7 +44,7 @@ test('what can mean nothing is refused before anything is sent', async (t) => {
   assert.throws(() => server.client({ retries: { delayMsMin: 9, delayMsMax: 1 } }), UsageError)
 })
 
-test('white space around an API key is left out, and within it is told where', async (t) => {
+test('white space around an API key is removed; white space inside is refused with its position', async (t) => {
   const server = await startHostile(t, (response) => sendJson(response, {}))
   for (const apiKey of [
     `${API_KEY}\n`,
@@ -71,7 +71,7 @@ test('white space around an API key is left out, and within it is told where', a
   assert.throws(() => server.client({ fetch: 'proxy.example' as never }), UsageError)
 })
 
-test('ids are data: none reaches another address', async (t) => {
+test('ids are escaped, so that no id changes the path or host of a request', async (t) => {
   const server = await startHostile(t, (response) => sendJson(response, {}))
   await server.client().records.get('../ledger?x=1#y')
   await server.client({ baseUrl: `${server.baseUrl}/behind/` }).records.get('a/b')
@@ -83,13 +83,13 @@ test('ids are data: none reaches another address', async (t) => {
   )
 })
 
-test('a client shows nobody its API key', () => {
+test('inspect, JSON and String of a client do not show its API key', () => {
   const client = new Tallystick({ baseUrl: 'http://127.0.0.1:1', apiKey: API_KEY })
   const shown = [inspect(client, { depth: 10, showHidden: true }), JSON.stringify(client), String(client)]
   for (const text of shown) assert.ok(!text.includes(API_KEY))
 })
 
-test('a key that is rotated while the process runs is asked for before each attempt', async (t) => {
+test('an apiKey function is called before each attempt, so that a rotated key is used', async (t) => {
   const server = await startHostile(t, (response, attempt) =>
     attempt === 1 ? response.destroy() : sendJson(response, {}),
   )

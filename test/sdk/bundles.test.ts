@@ -45,7 +45,7 @@ function bundlesOf(
 
 const read = (lines: AsyncIterable<string>) => Array.fromAsync(lines)
 
-test('a bundle is the lines that a server’s answers make', async () => {
+test('a bundle of a record consists of the lines from the server’s answers', async () => {
   const lines = await read(bundlesOf().record(record.id))
   assert.deepEqual(
     lines.map((text) => JSON.parse(text).seq),
@@ -54,7 +54,7 @@ test('a bundle is the lines that a server’s answers make', async () => {
   assert.ok(lines.every((text) => text.endsWith('\n')))
 })
 
-test('rotations are found between entries that agents signed, whose proofs name older keys', async () => {
+test('key rotations are found between agent-signed entries, whose proofs name older keys', async () => {
   for (const pattern of ['ARAAASA', 'SRAAAAAA', 'RSRSAAAA', 'AAAARAAAASRSA', 'SSSRAARSAAAAAAAAS', 'AAAA']) {
     const chain = makeChain()
     const own = makeSigner()
@@ -103,7 +103,7 @@ test('rotations are found between entries that agents signed, whose proofs name 
   }
 })
 
-test('a run that does not end is given up', async () => {
+test('a run of more than 10,000 records is refused', async () => {
   let asked = 0
   async function* list() {
     for (;;) yield { ...record, id: `rec_${asked++}` }
@@ -116,7 +116,7 @@ test('a run that does not end is given up', async () => {
   assert.equal(asked, RUN_RECORDS_MAX)
 })
 
-test('what cannot be a bundle is refused before anything is written', async () => {
+test('a foreign record and an invalid range are refused before any output', async () => {
   const foreign = bundlesOf({ get: async () => ({ ...record, ledger: makeChain().ledger }) })
   await assert.rejects(read(foreign.record(record.id)), UsageError)
   for (const [from, to] of [
@@ -128,7 +128,7 @@ test('what cannot be a bundle is refused before anything is written', async () =
     await assert.rejects(read(bundlesOf().range(from, to)), UsageError)
 })
 
-test('a server that answers nonsense is said to be wrong', async () => {
+test('an inconsistent answer of the server is a TallystickError', async () => {
   const keyless = bundlesOf({}, { proof: async () => ({ ...proofOf(chain, line), keys: [] }) })
   await assert.rejects(read(keyless.range(0, 1)), TallystickError)
   const empty = bundlesOf({}, { async *stream() {} })

@@ -55,14 +55,14 @@ const now = new Date('2026-11-20T12:00:10.900Z')
 const { body, headers } = endpoint.send({ type: 'webhook.test', timestamp: 't', data: {} }, { at: now })
 const verifyWebhook = (given: unknown) => webhooks.verify(given as Bytes, headers, { secret, publicKey, now })
 
-test('a webhook is verified in every kind of bytes', async () => {
+test('verifyWebhook accepts every kind of bytes, and refuses other values', async () => {
   for (const [name, make] of Object.entries(KINDS))
     assert.equal((await verifyWebhook(make(Buffer.from(body)))).type, 'webhook.test', name)
   for (const [name, given] of Object.entries(NO_BYTES))
     await assert.rejects(verifyWebhook(given), UsageError, name)
 })
 
-test('what is verified is what is parsed, also if the memory is written anew meanwhile', async () => {
+test('verifyWebhook parses the verified bytes, even if the memory is overwritten meanwhile', async () => {
   for (const make of [KINDS['Buffer']!, KINDS['Uint8Array of shared memory']!]) {
     const bytes = make(Buffer.from(body)) as Uint8Array
     const verifying = verifyWebhook(bytes)
@@ -84,7 +84,7 @@ const TAKERS: Readonly<Record<string, (given: never) => unknown>> = {
   'verify.export, receipts': (given) => verify.export('{}', { receipts: [given] }),
 }
 
-test('every function of verify that takes bytes takes every kind of them', async () => {
+test('every function of verify with a bytes argument accepts every kind of bytes', async () => {
   for (const [taker, take] of Object.entries(TAKERS)) {
     for (const [name, make] of Object.entries(KINDS))
       await assert.rejects(
@@ -98,7 +98,7 @@ test('every function of verify that takes bytes takes every kind of them', async
   }
 })
 
-test('keys and statements are taken in every kind of bytes, and sent as they are', async (t) => {
+test('keys and statements are accepted in every kind of bytes, and sent unchanged', async (t) => {
   const pem = await makePrivateKey('EdDSA')
   const der = Buffer.from(pem.replaceAll(/-----[^-]+-----|\s/g, ''), 'base64')
   const { kid } = await agentSigner({ pkcs8: pem })

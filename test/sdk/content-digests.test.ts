@@ -23,7 +23,7 @@ const digestOf = (value: unknown) =>
   contentOf('result', value, { include: false, sha256 })['resultDigest'] as ContentDigest
 const isOurs = ({ languages }: { languages: string[] }) => languages.includes('typescript')
 
-test('digests equal those of the vectors, which Python checks too', () => {
+test('digests equal those of the vectors, which the Python package checks too', () => {
   for (const { name, form, digest } of vectors.cases.filter(isOurs)) {
     const value = untag(form)
     assert.deepEqual(digestOf(value), digest, name)
@@ -31,7 +31,7 @@ test('digests equal those of the vectors, which Python checks too', () => {
   }
 })
 
-test('a value without a form has no digest, but a reason', () => {
+test('a value without a canonical form has a reason instead of a digest', () => {
   const itself: unknown[] = []
   itself.push(itself)
   let deep: unknown = 1
@@ -71,7 +71,7 @@ test('a value without a form has no digest, but a reason', () => {
   }
 })
 
-test('an object has no digest if its form would leave out a part', () => {
+test('an object whose form would omit a part has no digest', () => {
   const symbol = Symbol('hidden')
   const throwing = new Proxy({}, { ownKeys: () => assert.fail('no names') })
   const calledLike = (name: string) =>
@@ -120,7 +120,7 @@ test('an object has no digest if its form would leave out a part', () => {
   for (const [value, why] of hidden) assert.deepEqual(digestOf(value), { of: 'none', why })
 })
 
-test('objects that are the same to JavaScript have one digest', () => {
+test('objects that are equal in JavaScript have the same digest', () => {
   const other = (code: string) => runInNewContext(code) as unknown
   const same = [
     [{ a: 1 }, { b: undefined, a: 1 }, Object.assign(Object.create(null), { a: 1 }), other('({ a: 1 })')],
@@ -133,7 +133,7 @@ test('objects that are the same to JavaScript have one digest', () => {
     assert.equal(new Set(values.map((each) => JSON.stringify(digestOf(each)))).size, 1)
 })
 
-test('each part of a value is read once', () => {
+test('every part of a value is read only once', () => {
   const read: unknown[] = []
   const value = new Proxy({ b: [1], a: { c: 2 } } as Record<string, unknown>, {
     get(target, name, receiver) {
@@ -155,7 +155,7 @@ test('with content on, the record has the value with its types', () => {
   assert.deepEqual(Object.keys(contentOf('result', ['a\0'], { include: true, sha256 })), ['resultDigest'])
 })
 
-test('of an error the record has the class and the digest of the text', () => {
+test('an error is recorded as its class with the digest of its text or, with content on, the text', () => {
   const text = Buffer.from('password=hunter2')
   const errorDigest = { sha256: sha256(text), of: 'bytes', length: 16 }
   const thrown = (error: unknown, include = false) => errorOf(error, { include, sha256 })
@@ -197,7 +197,7 @@ const { value: anything } = fc.letrec((tie) => {
   }
 })
 
-test('a form can be converted back to its value', () => {
+test('a form converts back to its value', () => {
   fc.assert(
     fc.property(anything, (value) => {
       const form = formOf(value)
@@ -210,7 +210,7 @@ test('a form can be converted back to its value', () => {
   )
 })
 
-test('two values have the same digest if and only if they are the same', () => {
+test('two values have the same digest if and only if they are equal', () => {
   fc.assert(
     fc.property(anything, anything, (a, b) => {
       const [ofA, ofB] = [digestOf([a]), digestOf([b])]

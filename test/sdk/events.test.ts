@@ -35,14 +35,14 @@ function follow(t: TestContext, client: Tallystick, options: TailOptions = {}) {
 
 const namesOf = (events: readonly TailedEvent[]) => events.map(({ data }) => data.record?.id)
 
-test('events are read page by page, and as they come', async (t) => {
+test('events are read by page and as a tail', async (t) => {
   const sdk = await sharedSdk()
   const client = sdk.client()
   const records = []
   for (let n = 0; n < 5; n++) records.push(await client.records.notarize({ payload: { n } }))
   const ids = records.map(({ id }) => id)
 
-  await t.test('a page says where to go on, now and later', async () => {
+  await t.test('page() returns a cursor that continues, now or after later events', async () => {
     const first = await client.events.page({ limit: 3 })
     const second = await client.events.page({ limit: 3, cursor: first.nextCursor })
     const names = [...first.data, ...second.data].map(({ data }) => data.record!.id)
@@ -51,7 +51,7 @@ test('events are read page by page, and as they come', async (t) => {
     assert.deepEqual([end.data, end.nextCursor], [[], second.nextCursor])
   })
 
-  await t.test('a list is all that there is', async () => {
+  await t.test('list() returns all events of a filter', async () => {
     const listed = await client.events
       .list({ events: ['record.recorded'], types: ['generic'], limit: 2 })
       .toArray(10)
@@ -62,25 +62,22 @@ test('events are read page by page, and as they come', async (t) => {
     assert.deepEqual(await client.events.list({ types: ['nothing'] }).toArray(10), [])
   })
 
-  await t.test(
-    'a tail is told of what comes from now on, of all, or of what comes behind an event',
-    async (t) => {
-      const [fromNow, whole] = [follow(t, client), follow(t, client, { from: 'beginning' })]
-      await until(() => whole.events.length === 5)
-      const rest = follow(t, client, { after: whole.events[2]!.cursor, types: ['generic/1'] })
-      await until(() => rest.events.length === 2)
-      await sleep(300)
-      const { id } = await client.records.notarize({ payload: { n: 5 } })
-      await until(() => [fromNow, whole, rest].every(({ events }) => events.at(-1)?.data.record?.id === id))
-      assert.deepEqual(namesOf(fromNow.events), [id])
-      assert.deepEqual(namesOf(whole.events), [...ids, id])
-      assert.deepEqual(namesOf(rest.events), [...ids.slice(3), id])
-      fromNow.stop.abort(new Error('enough'))
-      assert.match(String(await fromNow.failure), /enough/)
-    },
-  )
+  await t.test('a tail gets events from now on, from the beginning, or after a given event', async (t) => {
+    const [fromNow, whole] = [follow(t, client), follow(t, client, { from: 'beginning' })]
+    await until(() => whole.events.length === 5)
+    const rest = follow(t, client, { after: whole.events[2]!.cursor, types: ['generic/1'] })
+    await until(() => rest.events.length === 2)
+    await sleep(300)
+    const { id } = await client.records.notarize({ payload: { n: 5 } })
+    await until(() => [fromNow, whole, rest].every(({ events }) => events.at(-1)?.data.record?.id === id))
+    assert.deepEqual(namesOf(fromNow.events), [id])
+    assert.deepEqual(namesOf(whole.events), [...ids, id])
+    assert.deepEqual(namesOf(rest.events), [...ids.slice(3), id])
+    fromNow.stop.abort(new Error('enough'))
+    assert.match(String(await fromNow.failure), /enough/)
+  })
 
-  await t.test('a tail ends with what cannot succeed', async (t) => {
+  await t.test('a tail ends with an error that no retry can fix', async (t) => {
     const { key, ...made } = await client.keys.create({ name: 'tail', scopes: ['records:read'] })
     const revoked = follow(t, sdk.client({ apiKey: key }))
     await sleep(300)
@@ -94,7 +91,7 @@ test('events are read page by page, and as they come', async (t) => {
   })
 })
 
-test('through a network that breaks, a tail tells each event once, in order', async (t) => {
+test('over a breaking network, a tail delivers each event once, in order', async (t) => {
   const sdk = await sharedSdk()
   const proxy = await startTcpProxy(t, sdk.baseUrl)
   const client = sdk.client()
@@ -113,7 +110,7 @@ test('through a network that breaks, a tail tells each event once, in order', as
   assert.deepEqual(namesOf(tail.events), ids)
 })
 
-test('over restarts of the server a tail misses nothing, from the moment when it began', async (t) => {
+test('over restarts of the server, a tail misses no event after its start', async (t) => {
   const app = await sharedApp()
   const first = await startServer(testConfig(app.database.apiUrl))
   const { port } = new URL(first.url)
@@ -143,7 +140,7 @@ const SSE = { 'content-type': 'text/event-stream' }
 const eventText = (n: number) =>
   `id: c${n}\nevent: record.recorded\ndata: {"id":"evt_${n}","type":"record.recorded","timestamp":"x","data":{}}\n\n`
 
-test('a tail comes back as often as it takes, behind what it was told, once the server was there', async (t) => {
+test('a tail reconnects as often as needed, after the last event, once it was connected', async (t) => {
   const server = await startHostile(t, (response, attempt) => {
     if (attempt > 20) return sendProblem(response, 401, 'unauthenticated')
     if (attempt % 3 === 2) return sendProblem(response, 503, 'unavailable')
@@ -169,7 +166,7 @@ test('a tail comes back as often as it takes, behind what it was told, once the 
   }
 })
 
-test('a tail whose retries are bounded, or that nobody ever answered, ends with the last error', async (t) => {
+test('a tail with bounded retries, or never connected, ends with the last error', async (t) => {
   const down = await startHostile(t, (response) => sendProblem(response, 503, 'unavailable'))
   assert.match(String(await follow(t, down.client()).failure), /503 unavailable/)
   assert.equal(down.requests.length, QUICK_RETRIES.retriesMax + 1)
@@ -182,7 +179,7 @@ test('a tail whose retries are bounded, or that nobody ever answered, ends with 
   assert.equal(breaking.requests.length, 3)
 })
 
-test('a tail refuses what is no event, and one without an end', async (t) => {
+test('a tail refuses malformed and endless events', async (t) => {
   const hostile: [body: string, says: RegExp][] = [
     ['id: a\ndata: <html>\n\n', /something else than an event/],
     ['id: a\ndata: null\n\n', /something else than an event/],

@@ -15,7 +15,7 @@ import { QUICK_RETRIES } from './quick-retries.ts'
 const PAYLOAD = { payload: { n: 1 } }
 const TRIES = QUICK_RETRIES.retriesMax + 1
 
-test('what no Tallystick server answers is not asked for again', async (t) => {
+test('an answer that no Tallystick server gives is not retried', async (t) => {
   const json = { 'content-type': 'application/json' }
   const cases: [status: number, headers: Record<string, string>, body: string, says: RegExp][] = [
     [
@@ -49,7 +49,7 @@ test('what no Tallystick server answers is not asked for again', async (t) => {
   assert.equal(server.requests.length, cases.length)
 })
 
-test('what a proxy says for the server is tried again', async (t) => {
+test('an error page of a proxy and a broken answer are retried', async (t) => {
   const server = await startHostile(t, (response, attempt) => {
     if (attempt <= 2) response.writeHead(502, { 'content-type': 'text/html' }).end('<html>Bad Gateway')
     else if (attempt === 3) response.writeHead(200, { 'content-type': 'application/json' }).end('{"id":')
@@ -66,7 +66,7 @@ test('what a proxy says for the server is tried again', async (t) => {
   assert.equal(down.requests.length, TRIES)
 })
 
-test('what a server says drives no terminal and begins no line of a log', async (t) => {
+test('control characters in a server’s detail are escaped in the error message', async (t) => {
   const said = 'gone\r\n{"level":"info"}\u001b[2J\u009b2J\u202e'
   const server = await startHostile(t, (response) =>
     sendProblem(response, 404, 'not_found', { detail: said }),
@@ -79,7 +79,7 @@ test('what a server says drives no terminal and begins no line of a log', async 
   assert.equal(error.problem.detail, said, 'anybody who wants it as it is has it')
 })
 
-test('a problem with another status than its own is not believed', async (t) => {
+test('a problem whose status differs from the HTTP status is ignored', async (t) => {
   const server = await startHostile(t, (response) => {
     sendProblem(response, 403, 'overloaded', { status: 503, retryable: true })
   })
@@ -91,7 +91,7 @@ test('a problem with another status than its own is not believed', async (t) => 
   assert.equal(server.requests.length, 1)
 })
 
-test('a code that nobody knows, and names of what every object has, are no advice', async (t) => {
+test('an unknown code, also one named constructor, gets no advice', async (t) => {
   const server = await startHostile(t, (response) => sendProblem(response, 409, 'constructor'))
   const error = await failureOf(
     server.client().ledger.get(),
@@ -101,7 +101,7 @@ test('a code that nobody knows, and names of what every object has, are no advic
   assert.equal(error.state, undefined)
 })
 
-test('an API key follows no redirect', async (t) => {
+test('the API key is not sent to a redirect target', async (t) => {
   const elsewhere = await startHostile(t, (response) => sendJson(response, { id: 'rec_1' }))
   for (const status of [301, 302, 303, 307, 308]) {
     const server = await startHostile(t, (response) => {
@@ -117,7 +117,7 @@ test('an API key follows no redirect', async (t) => {
   assert.equal(elsewhere.requests.length, 0)
 })
 
-test('a server that is overloaded is given the time that it asks for', async (t) => {
+test('a retry waits for the Retry-After of an overloaded server', async (t) => {
   const server = await startHostile(t, (response, attempt) => {
     if (attempt === 1) sendProblem(response, 503, 'overloaded', { headers: { 'retry-after': '1' } })
     else sendJson(response, { id: 'rec_1' })
@@ -136,7 +136,7 @@ test('a server that is overloaded is given the time that it asks for', async (t)
   assert.equal(error.retryAfterMs, 2_000)
 })
 
-test('nobody sleeps for as long as a server may ask', async (t) => {
+test('a Retry-After of an hour ends the call at once; an invalid one is ignored', async (t) => {
   const inAnHour = new Date(Date.now() + 3_600_000).toUTCString()
   for (const retryAfter of ['3600', '999999999', inAnHour]) {
     const server = await busy(t, retryAfter)
@@ -154,7 +154,7 @@ test('nobody sleeps for as long as a server may ask', async (t) => {
   }
 })
 
-test('an outcome that the server does not know is asked for again with the key, and not without one', async (t) => {
+test('outcome_unknown is retried with an idempotency key, and not without', async (t) => {
   const server = await startHostile(t, (response) => sendProblem(response, 503, 'outcome_unknown'))
   const keyed = await failureOf(
     server.client().records.notarize(PAYLOAD, { idempotencyKey: 'mine' }),

@@ -11,7 +11,7 @@ import { QUICK_RETRIES } from './quick-retries.ts'
 const PAYLOAD = { payload: { n: 1 } }
 const TRIES = QUICK_RETRIES.retriesMax + 1
 
-test('a refused connection is tried again, and says what to look at', async () => {
+test('a refused connection is retried, and the error names what to check', async () => {
   const closed = clientsOf(await portNobodyHas())
   const error = await failureOf(
     closed.client().records.notarize(PAYLOAD),
@@ -22,7 +22,7 @@ test('a refused connection is tried again, and says what to look at', async () =
   assert.deepEqual([error.retryable, error.idempotencyKey], [true, null])
 })
 
-test('a connection that is reset is tried again, the write with the same key', async (t) => {
+test('a reset connection is retried, a write with the same idempotency key', async (t) => {
   const heads: string[] = []
   const { client } = await startRaw(t, (socket) => {
     socket.on('data', (data) => {
@@ -41,7 +41,7 @@ test('a connection that is reset is tried again, the write with the same key', a
   assert.equal(heads.filter((head) => head.startsWith('POST ')).length, TRIES)
 })
 
-test('a write that takes no key is sent once, and its error says to look first', async (t) => {
+test('a write without an idempotency key is sent once, and its error says that the outcome is unknown', async (t) => {
   const server = await startHostile(t, (response) => response.destroy())
   const error = await failureOf(
     server.client().keys.rotate('key_1'),
@@ -51,7 +51,7 @@ test('a write that takes no key is sent once, and its error says to look first',
   assert.deepEqual([error.retryable, server.requests.length], [false, 1])
 })
 
-test('a server that does not answer is given up after the timeout', async (t) => {
+test('a server that does not answer causes a TimeoutError', async (t) => {
   const server = await startHostile(t, () => {})
   let attempts = 0
   const countingFetch: typeof fetch = (input, init) => {
@@ -68,7 +68,7 @@ test('a server that does not answer is given up after the timeout', async (t) =>
   await failureOf(client.ledger.get({ timeoutMs: 20, retriesMax: 0 }), TimeoutError, /within 20 ms/)
 })
 
-test('an answer that comes drop by drop has no longer than any other', async (t) => {
+test('an answer that arrives byte by byte has the same timeout', async (t) => {
   const server = await startHostile(t, (response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
     const drip = setInterval(() => response.write(' '), 5)
@@ -77,7 +77,7 @@ test('an answer that comes drop by drop has no longer than any other', async (t)
   await failureOf(server.client().ledger.get({ timeoutMs: 60, retriesMax: 0 }), TimeoutError, /within 60 ms/)
 })
 
-test('headers that come drop by drop have no longer either', async (t) => {
+test('headers that arrive byte by byte have the same timeout', async (t) => {
   const { client } = await startRaw(t, (socket) => {
     socket.write('HTTP/1.1 200 OK\r\n')
     const drip = setInterval(() => socket.write('x-more: 1\r\n'), 5)
@@ -86,7 +86,7 @@ test('headers that come drop by drop have no longer either', async (t) => {
   await failureOf(client().ledger.get({ timeoutMs: 60, retriesMax: 0 }), TimeoutError, /within 60 ms/)
 })
 
-test('an answer that is cut off is no answer', async (t) => {
+test('a cut-off answer is a ConnectionError and is retried', async (t) => {
   const cut = await startHostile(t, (response) => {
     response
       .writeHead(200, { 'content-type': 'application/json', 'content-length': 100 })
@@ -102,7 +102,7 @@ test('an answer that is cut off is no answer', async (t) => {
   await failureOf(client().ledger.get(), UnexpectedAnswerError, /answered with invalid JSON/)
 })
 
-test('an answer without an end fills no memory', async (t) => {
+test('an endless answer is refused above its size limit', async (t) => {
   for (const [status, type, bytesMax] of [
     [200, 'application/json', 64 * 1024 * 1024],
     [503, 'application/problem+json', 1024 * 1024],
@@ -116,7 +116,7 @@ test('an answer without an end fills no memory', async (t) => {
   }
 })
 
-test('of a page that nobody reads the connection is closed', async (t) => {
+test('the connection of an HTML page that is not read is closed', async (t) => {
   for (const status of [200, 404]) {
     let closed = false
     const server = await startHostile(t, (response) => {
@@ -130,7 +130,7 @@ test('of a page that nobody reads the connection is closed', async (t) => {
   }
 })
 
-test('a signal stops a call at every moment, with its own reason', async (t) => {
+test('an aborted signal stops a call at any moment with the signal’s reason', async (t) => {
   const reason = new Error('the caller has gone')
   const isReason = (thrown: unknown) => thrown === reason
   const moments: Record<string, (response: ServerResponse) => void> = {
@@ -159,7 +159,7 @@ test('a signal stops a call at every moment, with its own reason', async (t) => 
   }
 })
 
-test('a signal that is used for many calls keeps none of them', async (t) => {
+test('a signal used for many calls keeps no listeners', async (t) => {
   const server = await startHostile(t, (response, attempt) => {
     if (attempt === 2) sendProblem(response, 404, 'not_found')
     else sendJson(response, { id: 'led_1' })
@@ -170,7 +170,7 @@ test('a signal that is used for many calls keeps none of them', async (t) => {
   assert.equal(getEventListeners(signal, 'abort').length, 0)
 })
 
-test('a timeout without an end is none', async (t) => {
+test('an infinite timeout means no timeout', async (t) => {
   const server = await startHostile(t, (response) =>
     setTimeout(() => sendJson(response, { id: 'led_1' }), 20),
   )

@@ -6,7 +6,7 @@ import { parseJsonText } from '../../src/proof/json/json-text.ts'
 import { JSON_DEPTH_MAX } from '../../src/proof/request-limits.ts'
 import { runs } from '../helpers/runs.ts'
 
-test('what JSON can hold is written as JSON.stringify writes it, and read by the server as it was', () => {
+test('JSON values are written like JSON.stringify does, and parse in the server unchanged', () => {
   const json = fc.jsonValue({ noUnicodeString: false, maxDepth: 4 })
   fc.assert(
     fc.property(json, (value) => {
@@ -20,7 +20,7 @@ test('what JSON can hold is written as JSON.stringify writes it, and read by the
   )
 })
 
-test('undefined members are left out, and toJSON has its say', () => {
+test('undefined members are omitted, and toJSON is applied', () => {
   class Order {
     readonly id = 7
   }
@@ -35,7 +35,7 @@ test('undefined members are left out, and toJSON has its say', () => {
   assert.equal(toJson(value), JSON.stringify(value))
 })
 
-test('what JSON.stringify would change is refused, with its place', () => {
+test('values that JSON.stringify would change are refused with their path', () => {
   const hidden = new (class {
     readonly #secret = 1
     read() {
@@ -73,12 +73,12 @@ test('what JSON.stringify would change is refused, with its place', () => {
   assert.throws(() => toJson(Number.NaN, '/payload'), /^UsageError: \/payload is NaN/)
 })
 
-test('a backslash before a u is no escape', () => {
+test('a backslash before a u is not an escape', () => {
   assert.equal(toJson({ path: 'C:\\users\\u0000' }), '{"path":"C:\\\\users\\\\u0000"}')
   assert.equal(toJson('\u001f😀'), '"\\u001f😀"')
 })
 
-test('as deep as the server reads, and no deeper; what holds itself has no end', () => {
+test('nesting above JSON_DEPTH_MAX and circular values are refused', () => {
   const nest = (depth: number): unknown =>
     depth === 0 ? 1 : depth % 2 === 0 ? [nest(depth - 1)] : { a: nest(depth - 1) }
   toJson(nest(JSON_DEPTH_MAX))

@@ -17,7 +17,7 @@ function threePages() {
   return { asked, listing, pages }
 }
 
-test('a list is read to its end, over empty pages', async () => {
+test('iteration reads all pages, also over an empty page', async () => {
   const { listing, asked } = threePages()
   const items: number[] = []
   for await (const item of listing) items.push(item)
@@ -25,7 +25,7 @@ test('a list is read to its end, over empty pages', async () => {
   assert.deepEqual(asked, [undefined, 'second', 'third'])
 })
 
-test('no further than somebody reads it', async () => {
+test('iteration requests no page before it is needed', async () => {
   const { listing, asked } = threePages()
   for await (const item of listing) if (item === 2) break
   assert.deepEqual(await listing.toArray(2), [1, 2])
@@ -34,7 +34,7 @@ test('no further than somebody reads it', async () => {
   assert.deepEqual(await listing.toArray(9), [1, 2, 3])
 })
 
-test('page by page, also from the middle', async () => {
+test('page() and pages() read page by page, also from a cursor', async () => {
   const { listing, pages } = threePages()
   assert.equal(await listing.page(), pages['first'])
   assert.equal(await listing.page('third'), pages['third'])
@@ -43,13 +43,13 @@ test('page by page, also from the middle', async () => {
   assert.deepEqual(sizes, [2, 0, 1])
 })
 
-test('read twice, it is asked for twice', async () => {
+test('a second iteration requests the pages again', async () => {
   const { listing, asked } = threePages()
   assert.deepEqual(await listing.toArray(9), await listing.toArray(9))
   assert.equal(asked.length, 6)
 })
 
-test('what is no list, or one without an end, is refused', async () => {
+test('an answer that is not a list, or never ends, is an UnexpectedAnswerError', async () => {
   const endless = new Listing<number>(async () => ({ data: [1], nextCursor: 'again' }))
   await assert.rejects(endless.toArray(9), UnexpectedAnswerError)
   const none = new Listing<number>(async () => ({ nextCursor: null }) as unknown as Page<number>)

@@ -27,41 +27,35 @@ async function recordAll(ledger: Notarizer<AnyTypes>, group: string, count: numb
   }
 }
 
-test('whatever becomes of requests and answers, every record is there once, and in order', async (t) => {
+test('under any faults of requests and answers, every record is notarized once and in order', async (t) => {
   const { app, baseUrl, client } = await sharedSdk()
 
-  await t.test(
-    'connections that break before the commit, after it, and in the middle of an answer',
-    async (t) => {
-      const proxy = await startTcpProxy(t, baseUrl)
-      const ledger = client({ baseUrl: proxy.url }).notarizer(SMALL)
-      const working = recordAll(ledger, 'cut', 400)
-      for (const fault of [
-        { toServer: 100 },
-        { toServer: 900 },
-        { toClient: 0 },
-        { toClient: 200 },
-        { toClient: 900 },
-      ]) {
-        const before = ledger.stats.recorded
-        proxy.cutAfter(fault)
-        await until(() => ledger.stats.recorded > before)
-      }
-      proxy.refuse()
-      await sleep(20)
-      proxy.accept()
-      await working
-      await ledger.close()
-      assert.ok(
-        ledger.stats.failures >= 5,
-        `${ledger.stats.failures} failures: the test has shown too little`,
-      )
-      assert.deepEqual(await recordedNumbers(app, 'cut'), numbers(400))
-    },
-  )
+  await t.test('connections that break before the commit, after it, or during the answer', async (t) => {
+    const proxy = await startTcpProxy(t, baseUrl)
+    const ledger = client({ baseUrl: proxy.url }).notarizer(SMALL)
+    const working = recordAll(ledger, 'cut', 400)
+    for (const fault of [
+      { toServer: 100 },
+      { toServer: 900 },
+      { toClient: 0 },
+      { toClient: 200 },
+      { toClient: 900 },
+    ]) {
+      const before = ledger.stats.recorded
+      proxy.cutAfter(fault)
+      await until(() => ledger.stats.recorded > before)
+    }
+    proxy.refuse()
+    await sleep(20)
+    proxy.accept()
+    await working
+    await ledger.close()
+    assert.ok(ledger.stats.failures >= 5, `${ledger.stats.failures} failures: the test has shown too little`)
+    assert.deepEqual(await recordedNumbers(app, 'cut'), numbers(400))
+  })
 
   await t.test(
-    'answers that come too late: what was committed is asked for again, not written again',
+    'answers after the timeout: a committed batch is repeated with its key, not written again',
     async (t) => {
       const proxy = await startTcpProxy(t, baseUrl)
       const ledger = client({ baseUrl: proxy.url }).notarizer({ ...SMALL, timeoutMs: 50 })
@@ -76,42 +70,39 @@ test('whatever becomes of requests and answers, every record is there once, and 
     },
   )
 
-  await t.test(
-    'something between that answers garbage, before and after the server has committed',
-    async () => {
-      const json = { 'content-type': 'application/json' }
-      const garbage: [string, ResponseInit][] = [
-        ['<html>', { status: 200, headers: { 'content-type': 'text/html' } }],
-        ['<html>', { status: 502, headers: { 'content-type': 'text/html' } }],
-        ['{"batch":"bat_', { status: 201, headers: json }],
-        ['{}', { status: 201, headers: json }],
-        ['null', { status: 201, headers: json }],
-        ['{"batch":"bat_1","entry":{"seq":1},"records":[]}', { status: 201, headers: json }],
-        ['', { status: 404 }],
-        ['', { status: 301, headers: { location: 'http://127.0.0.1:1/' } }],
-      ]
-      let requests = 0
-      const ledger = client({
-        async fetch(input, init) {
-          const turn = requests++
-          const found = garbage[Math.floor(turn / 3)]
-          if (found === undefined || turn % 3 === 2) return fetch(input, init)
-          if (turn % 3 === 1) await (await fetch(input, init)).arrayBuffer()
-          return new Response(...found)
-        },
-      }).notarizer(SMALL)
-      await recordAll(ledger, 'garbage', 200)
-      // Flushes until nothing is buffered. Most of these faults look as if only an operator could repair them, so a
-      // flush fails.
-      while (ledger.stats.buffered > 0) await ledger.flush().catch(() => {})
-      // Each faulty answer is given twice. The second 404 answers a request without records, so it does not count as a
-      // failure. On a busy machine a timeout may be an additional failure.
-      assert.ok(ledger.stats.failures >= garbage.length * 2 - 1, `${ledger.stats.failures} failures`)
-      assert.deepEqual(await recordedNumbers(app, 'garbage'), numbers(200))
-    },
-  )
+  await t.test('garbage answers of an intermediary, before and after the commit', async () => {
+    const json = { 'content-type': 'application/json' }
+    const garbage: [string, ResponseInit][] = [
+      ['<html>', { status: 200, headers: { 'content-type': 'text/html' } }],
+      ['<html>', { status: 502, headers: { 'content-type': 'text/html' } }],
+      ['{"batch":"bat_', { status: 201, headers: json }],
+      ['{}', { status: 201, headers: json }],
+      ['null', { status: 201, headers: json }],
+      ['{"batch":"bat_1","entry":{"seq":1},"records":[]}', { status: 201, headers: json }],
+      ['', { status: 404 }],
+      ['', { status: 301, headers: { location: 'http://127.0.0.1:1/' } }],
+    ]
+    let requests = 0
+    const ledger = client({
+      async fetch(input, init) {
+        const turn = requests++
+        const found = garbage[Math.floor(turn / 3)]
+        if (found === undefined || turn % 3 === 2) return fetch(input, init)
+        if (turn % 3 === 1) await (await fetch(input, init)).arrayBuffer()
+        return new Response(...found)
+      },
+    }).notarizer(SMALL)
+    await recordAll(ledger, 'garbage', 200)
+    // Flushes until nothing is buffered. Most of these faults look as if only an operator could repair them, so a
+    // flush fails.
+    while (ledger.stats.buffered > 0) await ledger.flush().catch(() => {})
+    // Each faulty answer is given twice. The second 404 answers a request without records, so it does not count as a
+    // failure. On a busy machine a timeout may be an additional failure.
+    assert.ok(ledger.stats.failures >= garbage.length * 2 - 1, `${ledger.stats.failures} failures`)
+    assert.deepEqual(await recordedNumbers(app, 'garbage'), numbers(200))
+  })
 
-  await t.test('a spool: the same, and what it is refused for good is kept beside it', async (t) => {
+  await t.test('with a spool: the same, and refused records are stored beside the batches', async (t) => {
     const { directory } = temporaryFiles(t)
     const proxy = await startTcpProxy(t, baseUrl)
     const refused: RefusedRecord[] = []
@@ -146,7 +137,7 @@ test('whatever becomes of requests and answers, every record is there once, and 
   })
 
   await t.test(
-    'what close() could not send stays in the spool, and the next process sends it first',
+    'records that close() could not send stay in the spool and are sent first by the next process',
     async (t) => {
       const { directory } = temporaryFiles(t)
       const { id } = app.ledger.ledger
@@ -167,7 +158,7 @@ test('whatever becomes of requests and answers, every record is there once, and 
   )
 })
 
-test('an overloaded server is asked again when it said, and not before', async (t) => {
+test('an overloaded server is asked again after its Retry-After, not before', async (t) => {
   const at: number[] = []
   const server = await startHostile(t, (response, attempt) => {
     at.push(performance.now())
@@ -185,7 +176,7 @@ test('an overloaded server is asked again when it said, and not before', async (
   assert.equal(keys[0], keys[1])
 })
 
-test('a batch that is refused without an index is halved until the record is found', async (t) => {
+test('a batch refused without an index is halved until the refused record is found', async (t) => {
   const refused: RefusedRecord[] = []
   const keys = new Set<string>()
   const server = await startHostile(t, () => {})
@@ -224,7 +215,7 @@ test('a batch that is refused without an index is halved until the record is fou
   assert.equal(keys.size, 9, 'another request has another key: 16, 8, 4, 4, 2, 2, 1, 1, 8')
 })
 
-test('a key that was used for something else is never replaced: all of the batch is refused', async (t) => {
+test('after idempotency_key_reused, the whole batch is refused without a new key', async (t) => {
   let requests = 0
   const server = await startHostile(t, (response) => {
     requests++
@@ -238,7 +229,7 @@ test('a key that was used for something else is never replaced: all of the batch
   assert.equal(requests, 1)
 })
 
-test('a wrong server: flush() says so, and what was taken is kept', async (t) => {
+test('with a wrong server, flush() rejects and the spool keeps the records', async (t) => {
   const server = await startHostile(t, (response) => {
     response.writeHead(200, { 'content-type': 'text/html' }).end('<html>')
   })

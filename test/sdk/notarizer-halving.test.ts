@@ -153,7 +153,7 @@ const world: fc.Arbitrary<World> = fc.integer({ min: 1, max: 24 }).chain((record
   }),
 )
 
-test('whichever records are refused before the server, by whatever status, and wherever the process ends: none is lost, none doubled', async () => {
+test('for any records refused by a proxy, any status and any crash, no record is lost or duplicated', async () => {
   await fc.assert(
     fc.asyncProperty(world, async (world) => {
       const { written, aside } = await run(world)
@@ -185,21 +185,21 @@ const CLEAR: World = {
   crashes: [],
 }
 
-test('one of 1000 is found by few requests', async () => {
+test('one refused record of 1,000 is found with fewer than 50 requests', async () => {
   const { aside, written, sent } = await run({ ...CLEAR, records: 1_000, poisoned: [617] })
   assert.deepEqual([...aside], [617])
   assert.equal(written.length, 999)
   assert.ok(sent < 50, `${sent} requests`)
 })
 
-test('after 100 records in a row that were set aside the next ones wait', async () => {
+test('after 100 consecutive records set aside, further records wait', async () => {
   const poisoned = Array.from({ length: 120 }, (_, i) => i)
   const { aside, written } = await run({ ...CLEAR, records: 120, poisoned, mendedAt: 1_500 })
   assert.equal(aside.size, 100)
   assert.deepEqual(written, poisoned.slice(100))
 })
 
-test('nothing is set aside while everything is refused', async () => {
+test('no record is set aside while all are refused', async () => {
   for (const status of [400, 403, 404, 413]) {
     const { aside, written } = await run({ ...CLEAR, status, outage: [0, 30] })
     assert.deepEqual([...aside], [])

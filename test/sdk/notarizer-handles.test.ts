@@ -26,11 +26,11 @@ async function lineage(app: Pick<TestApp, 'sql' | 'ledgerId'>, group: string) {
   ])
 }
 
-test('a record names as its parent one whose id is not known yet', async (t) => {
+test('a record may name a parent whose id is not known yet', async (t) => {
   const { app, baseUrl, client } = await sharedSdk()
   const tallystick = client()
 
-  await t.test('of the same batch, of an earlier one, and of one that is under way', async () => {
+  await t.test('a parent in the same batch, in an earlier batch, or in a batch in flight', async () => {
     const ledger = tallystick.notarizer({ ...QUICK, recordsPerBatchMax: 3, inFlightMax: 4 })
     for (const i of numbers(20)) {
       ledger.record({ group: 'near', i }, { handle: `near-${i}` })
@@ -47,7 +47,7 @@ test('a record names as its parent one whose id is not known yet', async (t) => 
     assert.equal(ledger.stats.refused, 0)
   })
 
-  await t.test('of one that was refused, or never there: it is recorded without a parent', async () => {
+  await t.test('with a refused or unknown parent, the record is notarized without a parent', async () => {
     const ledger = tallystick.notarizer({ ...QUICK, onRefused: () => {} })
     ledger.record({ group: 'lost', i: 0 }, { handle: 'lost', onBehalfOf: 'agt_01m8ten1x0e1xfmh8cvzvfr3zx' })
     ledger.record({ group: 'lost', i: 1 }, { parentHandle: 'lost' })
@@ -59,7 +59,7 @@ test('a record names as its parent one whose id is not known yet', async (t) => 
     ])
   })
 
-  await t.test('of a process before, on the same spool', async (t) => {
+  await t.test('a parent recorded by an earlier process on the same spool', async (t) => {
     const { directory } = temporaryFiles(t)
     const first = tallystick.notarizer({ ...QUICK, spool: await openSpool(directory) })
     first.record({ group: 'spool', i: 0 }, { handle: 'spool-0' })
@@ -73,7 +73,7 @@ test('a record names as its parent one whose id is not known yet', async (t) => 
     ])
   })
 
-  await t.test('and is sent as the same request after a lost answer and another process', async (t) => {
+  await t.test('after a lost answer, the next process sends the same request', async (t) => {
     const { directory } = temporaryFiles(t)
     const proxy = await startTcpProxy(t, baseUrl)
     const lossy = client({ baseUrl: proxy.url })
@@ -110,7 +110,7 @@ test('a record names as its parent one whose id is not known yet', async (t) => 
   })
 })
 
-test('a handle that a spool could not hold, or a second parent, is refused', async () => {
+test('a handle that a spool cannot store is refused, and so are parent and parentHandle together', async () => {
   const refuses = (options: object) => assert.throws(() => makeItem({}, options, 0), UsageError)
   for (const handle of ['', 'a"b', 'a\\b', 'a b', 'ä', 'x'.repeat(256)]) {
     refuses({ handle })
@@ -119,7 +119,7 @@ test('a handle that a spool could not hold, or a second parent, is refused', asy
   refuses({ parentHandle: 'x', parent: 'rec_01m8ten1x0e1xfmh8cvzvfr3zx' })
 })
 
-test('the newest handles are kept, over a half written line, and the file does not grow for ever', async (t) => {
+test('the handle file keeps the newest handles, skips a torn line, and stays bounded', async (t) => {
   const path = join(temporaryFiles(t).directory, 'handles.ndjson')
   const id = 'rec_01m8ten1x0e1xfmh8cvzvfr3zx'
   const reserve = new Reserve(dirname(path))
@@ -137,7 +137,7 @@ test('the newest handles are kept, over a half written line, and the file does n
   )
 })
 
-test('any number of processes put records into a spool; each is sent once, in the order in which they were put', async (t) => {
+test('records put into a spool by any number of processes are each sent once, in order', async (t) => {
   const { app, client } = await sharedSdk()
   const { directory, write } = temporaryFiles(t)
   const put = (i: number) => {
@@ -163,7 +163,7 @@ test('any number of processes put records into a spool; each is sent once, in th
   assert.equal(existsSync(join(directory, '0000000000000001.ndjson')), false)
 })
 
-test('a process that ends while it makes a batch of the inbox loses nothing and doubles nothing', async (t) => {
+test('a crash while a batch is made of the inbox neither loses nor duplicates records', async (t) => {
   const { app, client } = await sharedSdk()
   for (const isMerged of [false, true]) {
     const group = `parts-${isMerged}`

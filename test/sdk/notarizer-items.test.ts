@@ -11,7 +11,7 @@ const TRACE = `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`
 const PARENT = 'rec_01jegv5gyme05800000000000a'
 const item = (options: RecordOptions = {}) => makeItem({ step: 1 }, options, 0)
 
-test('an item is sent with every member that it has', () => {
+test('an item is sent with all of its members', () => {
   const { payload, ...members } = fullItem({ agents: ['agt_1', 'agt_2'], records: [PARENT, PARENT] })
   assert.deepEqual(JSON.parse(makeItem(payload, members as RecordOptions, 0).text), { payload, ...members })
   assert.deepEqual(JSON.parse(item().text), {
@@ -21,7 +21,7 @@ test('an item is sent with every member that it has', () => {
   })
 })
 
-test('a spool keeps an item as it is sent, with its tag and handles and without', () => {
+test('a spool stores an item as sent, with its tag and handles', () => {
   const members = { parent: PARENT, references: ['order:7'], traceparent: TRACE }
   const named = { tag: 'a "tag"', handle: 'call-1' }
   const items = [
@@ -41,7 +41,7 @@ test('a spool keeps an item as it is sent, with its tag and handles and without'
   )
 })
 
-test('a batch takes as many parents as the server does, and each as often as it comes', () => {
+test('a batch has at most 64 different parents, each in any number of items', () => {
   const parentOf = (i: number) => item({ parent: `rec_${i}` })
   const open = {
     ...makePending(null!),
@@ -59,7 +59,7 @@ test('a batch takes as many parents as the server does, and each as often as it 
   assert.equal(fits(open, item(), parseLimits({})), true)
 })
 
-test('the largest item has room for all of its members', () => {
+test('an item with members of the largest size fits ITEM_BYTES_MAX', () => {
   const most = makeItem(
     { text: 'x'.repeat(64 * 1024 - 11) },
     {
@@ -74,7 +74,7 @@ test('the largest item has room for all of its members', () => {
   assert.throws(() => item({ references: Array(16).fill('ü'.repeat(252)) }), UsageError)
 })
 
-test('refuses a trace that is none', () => {
+test('refuses an invalid traceparent', () => {
   for (const traceparent of [
     '',
     'trace_1',

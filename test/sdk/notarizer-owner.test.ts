@@ -11,7 +11,7 @@ import { QUICK, recordedNumbers } from './notarizer-set-up.ts'
 import { sharedSdk } from './set-up.ts'
 import { namesIn } from './spool-set-up.ts'
 
-test('what one agent has left in a spool is not sent by another one', async (t) => {
+test('records that one agent left in a spool are not sent by another agent', async (t) => {
   const { app, client } = await sharedSdk()
   const { directory } = temporaryFiles(t)
   const agent = await addAgent(app, 'another')
@@ -41,7 +41,7 @@ test('what one agent has left in a spool is not sent by another one', async (t) 
   assert.deepEqual(await recordedNumbers(app, 'owner'), [0, 1], 'another key of the same agent sends it')
 })
 
-test('nothing is sent from a spool before the server has said whose key it is', async (t) => {
+test('a spool is sent only after the server has named the agent of the key', async (t) => {
   const about = { id: 'led_1', key: { agent: 'agt_1' } }
   const server = await startHostile(t, (response, attempt) => {
     if (attempt === 1) return sendProblem(response, 503, 'overloaded')
@@ -72,7 +72,7 @@ test('nothing is sent from a spool before the server has said whose key it is', 
   assert.deepEqual(namesIn(directory), ['owner.json'])
 })
 
-test('close() lets go of what survives the process, also where it failed, and of nothing else', async (t) => {
+test('a failed close() closes a durable spool, and keeps a memory buffer open', async (t) => {
   let isMended = false
   const server = await startHostile(t, (response) => {
     if (isMended) sendRecorded(response)

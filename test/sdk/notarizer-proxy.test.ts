@@ -29,7 +29,7 @@ const KINDS = [
 ]
 
 for (const { group, status, refuse, payload, says } of KINDS)
-  test(`a proxy refuses 1 of ${COUNT} records for its ${group}: the others are recorded, and that one is set aside`, async (t) => {
+  test(`a proxy refuses 1 of ${COUNT} records for its ${group}: that record is set aside, the others are notarized`, async (t) => {
     const { app, baseUrl, client } = await sharedSdk()
     const proxy = await startPickyProxy(t, baseUrl, refuse)
     const { directory } = temporaryFiles(t)
@@ -69,7 +69,7 @@ for (const { group, status, refuse, payload, says } of KINDS)
     assert.equal(parentOf(400), found.find(({ payload }) => payload.i === 10)!.recordId)
   })
 
-test('a firewall that blocks all lets nothing be set aside; what waits is recorded when it is mended', async (t) => {
+test('while a firewall blocks everything, no record is set aside; later all are notarized', async (t) => {
   const { app, baseUrl, client } = await sharedSdk()
   for (const [group, refuse] of Object.entries({
     'all of it': () => 403,
@@ -94,7 +94,7 @@ test('a firewall that blocks all lets nothing be set aside; what waits is record
   }
 })
 
-test('a passing state is tried again after a short while', async (t) => {
+test('a temporary status is retried after a short delay', async (t) => {
   const { app, baseUrl, client } = await sharedSdk()
   for (const status of [408, 425, 429, 500, 502, 520, 522, 524, 530, 598]) {
     const group = `${status}`

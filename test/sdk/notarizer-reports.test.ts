@@ -6,7 +6,7 @@ import { item, KEY, PROBLEM } from './spool-set-up.ts'
 
 const away = new ConnectionError('the server is away', { retryable: true, idempotencyKey: KEY })
 
-test('who has no onError reads once that something failed, and once that it works again', (t) => {
+test('without onError, the first failure and the recovery are each logged once', (t) => {
   const lines = t.mock.method(console, 'error', () => {})
   const reports = new Reports({})
   reports.recovered()
@@ -21,7 +21,7 @@ test('who has no onError reads once that something failed, and once that it work
   assert.deepEqual(written, [...once, ...once])
 })
 
-test('who has onError reads neither', (t) => {
+test('with onError, failures and recoveries are not logged', (t) => {
   const lines = t.mock.method(console, 'error', () => {})
   const reports = new Reports({ onError: () => {} })
   reports.failed(away)
@@ -29,7 +29,7 @@ test('who has onError reads neither', (t) => {
   assert.equal(lines.mock.callCount(), 0)
 })
 
-test('who has no onRefused reads a line each 10 s at most, and of every record in the end', (t) => {
+test('without onRefused, refused records are logged at most every 10 s, and all in the end', (t) => {
   const lines = t.mock.method(console, 'error', () => {})
   let nowMs = 1_000
   t.mock.method(performance, 'now', () => nowMs)

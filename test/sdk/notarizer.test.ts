@@ -22,7 +22,7 @@ test('the notarizer', async (t) => {
   const { app, baseUrl, client } = await sharedSdk()
   const tallystick = client()
 
-  await t.test('records everything in the order of record(), in few batches', async () => {
+  await t.test('notarizes all records in the order of record(), in few batches', async () => {
     const batches: RecordedBatch[] = []
     const ledger = tallystick.notarizer({
       ...QUICK,
@@ -44,14 +44,14 @@ test('the notarizer', async (t) => {
     )
   })
 
-  await t.test('sends what waits after lingerMs, without being asked', async () => {
+  await t.test('sends waiting records after lingerMs without flush()', async () => {
     const recorded = new Promise<RecordedBatch>((resolve) => {
       tallystick.notarizer({ ...QUICK, lingerMs: 5, onRecorded: resolve }).record({ group: 'linger', i: 0 })
     })
     assert.equal((await recorded).records.length, 1)
   })
 
-  await t.test('tells the id, digest and salt of each record, with its tag', async () => {
+  await t.test('onRecorded gets the id, digest, salt and tag of each record', async () => {
     let told: RecordedBatch | undefined
     const ledger = tallystick.notarizer({
       ...QUICK,
@@ -73,7 +73,7 @@ test('the notarizer', async (t) => {
     assert.deepEqual(record.entry, told!.entry)
   })
 
-  await t.test('keeps what record() was told: type, time, agent, metadata, as they were then', async () => {
+  await t.test('notarizes type, time, agent and metadata as they were at record()', async () => {
     const agent = await addAgent(app, 'a buyer')
     let id = ''
     const ledger = tallystick.notarizer({
@@ -96,7 +96,7 @@ test('the notarizer', async (t) => {
     assert.deepEqual(record.metadata, { run: 7 })
   })
 
-  await t.test('says that a record occurred when it was taken, where it is not told otherwise', async () => {
+  await t.test('occurredAt is the time of record() by default', async () => {
     let id = ''
     const ledger = tallystick.notarizer({
       ...QUICK,
@@ -114,7 +114,7 @@ test('the notarizer', async (t) => {
     assert.ok(before <= Date.parse(occurredAt!) && Date.parse(occurredAt!) <= after)
   })
 
-  await t.test('a bounded buffer refuses, and `ready` resolves when there is room again', async () => {
+  await t.test('a full buffer refuses records, and `ready` resolves when there is room again', async () => {
     const ledger = tallystick.notarizer({ ...QUICK, bufferedRecordsMax: 10, recordsPerBatchMax: 5 })
     for (const i of numbers(10)) ledger.record({ group: 'full', i })
     assert.throws(() => ledger.record({ group: 'full', i: 10 }), BufferFullError)
@@ -126,7 +126,7 @@ test('the notarizer', async (t) => {
     assert.deepEqual(await recordedNumbers(app, 'full'), numbers(100))
   })
 
-  await t.test('bytes bound the buffer as records do', async () => {
+  await t.test('bufferedBytesMax bounds the buffer like bufferedRecordsMax', async () => {
     const ledger = tallystick.notarizer({ ...QUICK, bufferedBytesMax: 256 * 1024 })
     const text = 'x'.repeat(60_000)
     for (const i of numbers(4)) ledger.record({ group: 'bytes', i, text })
@@ -135,7 +135,7 @@ test('the notarizer', async (t) => {
     assert.deepEqual(await recordedNumbers(app, 'bytes'), numbers(4))
   })
 
-  await t.test('cuts batches where the server would refuse them: by bytes, and by types', async () => {
+  await t.test('splits batches at the server’s limits of bytes and types', async () => {
     const sizes: number[] = []
     const ledger = tallystick.notarizer({
       ...QUICK,
@@ -152,25 +152,28 @@ test('the notarizer', async (t) => {
     assert.equal(ledger.stats.refused, 40, 'each for what it is, and none for being one type too many')
   })
 
-  await t.test('refuses what JSON would change, and what is too large, before it is taken', async () => {
-    const ledger = tallystick.notarizer(QUICK)
-    const refuses = (payload: object, message: RegExp) =>
-      assert.throws(() => ledger.record(payload), { name: 'UsageError', message })
-    refuses({ a: [1, { b: Number.NaN }] }, /^\/payload\/a\/1\/b is NaN/)
-    refuses({ text: '\ud800' }, /^\/payload\/text contains half of a surrogate pair/)
-    refuses({ text: 'x'.repeat(65_536) }, /65536 bytes/)
-    refuses([1], /not a JSON object/)
-    assert.throws(() => ledger.record({}, { metadata: { text: 'x'.repeat(4_096) } }), UsageError)
-    let deep: object = {}
-    for (let i = 1; i < 29; i++) deep = { deep }
-    ledger.record({ group: 'deep', i: 0, deep: (deep as { deep: object }).deep })
-    refuses({ deep }, /too deep/)
-    await ledger.close()
-    assert.deepEqual(await recordedNumbers(app, 'deep'), [0], 'as deep as the server takes it')
-    assert.equal(ledger.stats.recorded, 1)
-  })
+  await t.test(
+    'record() refuses payloads that JSON would change, and payloads that are too large',
+    async () => {
+      const ledger = tallystick.notarizer(QUICK)
+      const refuses = (payload: object, message: RegExp) =>
+        assert.throws(() => ledger.record(payload), { name: 'UsageError', message })
+      refuses({ a: [1, { b: Number.NaN }] }, /^\/payload\/a\/1\/b is NaN/)
+      refuses({ text: '\ud800' }, /^\/payload\/text contains half of a surrogate pair/)
+      refuses({ text: 'x'.repeat(65_536) }, /65536 bytes/)
+      refuses([1], /not a JSON object/)
+      assert.throws(() => ledger.record({}, { metadata: { text: 'x'.repeat(4_096) } }), UsageError)
+      let deep: object = {}
+      for (let i = 1; i < 29; i++) deep = { deep }
+      ledger.record({ group: 'deep', i: 0, deep: (deep as { deep: object }).deep })
+      refuses({ deep }, /too deep/)
+      await ledger.close()
+      assert.deepEqual(await recordedNumbers(app, 'deep'), [0], 'as deep as the server takes it')
+      assert.equal(ledger.stats.recorded, 1)
+    },
+  )
 
-  await t.test('a bad record is refused alone; the rest is recorded, in order', async () => {
+  await t.test('an invalid record is refused alone; all others are notarized in order', async () => {
     const refused: [RefusedRecord, TallystickError][] = []
     const ledger = tallystick.notarizer({
       ...QUICK,
@@ -201,7 +204,7 @@ test('the notarizer', async (t) => {
   })
 
   await t.test(
-    'of a type that the ledger does not have, all records of a batch are refused at once',
+    'for a type that the ledger lacks, all records of a batch are refused in one request',
     async () => {
       let requests = 0
       const counting = client({
@@ -225,7 +228,7 @@ test('the notarizer', async (t) => {
   )
 
   await t.test(
-    'flush() rejects with what only people can mend; when they have, nothing is lost',
+    'flush() rejects with errors that only people can fix; after the fix, nothing is lost',
     async () => {
       const freeze = async (action: 'freeze' | 'unfreeze') => {
         const { id } = app.ledger.ledger
@@ -253,7 +256,7 @@ test('the notarizer', async (t) => {
     },
   )
 
-  await t.test('flush() ends with its signal and its time; what it waited for is tried further', async () => {
+  await t.test('flush() ends with its signal or timeout; sending continues', async () => {
     let silent = true
     const hanging: typeof fetch = (input, init) => {
       if (!silent) return fetch(input, init)
@@ -274,7 +277,7 @@ test('the notarizer', async (t) => {
     assert.deepEqual(await recordedNumbers(app, 'silent'), [0])
   })
 
-  await t.test('flush() waits as long as it takes, if that is what it is told', async () => {
+  await t.test('close() accepts an infinite timeout and waits', async () => {
     for (const timeoutMs of [Number.POSITIVE_INFINITY, 2 ** 31]) {
       const ledger = tallystick.notarizer({ ...QUICK, lingerMs: 60_000 })
       ledger.record({ group: 'patient', i: 0 })
@@ -283,7 +286,7 @@ test('the notarizer', async (t) => {
     }
   })
 
-  await t.test('a callback that throws, or rejects, keeps nothing from being recorded', async (t) => {
+  await t.test('a callback that throws or rejects does not prevent recording', async (t) => {
     const complaints = t.mock.method(console, 'error', () => {})
     const ledger = tallystick.notarizer({
       ...QUICK,
@@ -304,7 +307,7 @@ test('the notarizer', async (t) => {
   })
 
   await t.test(
-    'refused records that nobody listens to are written to the console, without what they hold',
+    'without onRefused, refused records are logged to the console without their content',
     async (t) => {
       const lines = t.mock.method(console, 'error', () => {})
       const ledger = tallystick.notarizer({ ...QUICK })
@@ -317,7 +320,7 @@ test('the notarizer', async (t) => {
     },
   )
 
-  await t.test('`await using` closes it', async () => {
+  await t.test('`await using` closes the notarizer', async () => {
     {
       await using ledger = tallystick.notarizer({ ...QUICK, lingerMs: 60_000 })
       ledger.record({ group: 'using', i: 0 })
@@ -325,7 +328,7 @@ test('the notarizer', async (t) => {
     assert.deepEqual(await recordedNumbers(app, 'using'), [0])
   })
 
-  await t.test('a process that has nothing else to do ends when everything is recorded', async () => {
+  await t.test('an idle process ends when all records are notarized', async () => {
     const script = `
       import { Tallystick } from '${new URL('../../sdk/index.ts', import.meta.url)}'
       const ledger = new Tallystick({ baseUrl: '${baseUrl}', apiKey: '${app.ledger.key.key}' }).notarizer()
@@ -337,7 +340,7 @@ test('the notarizer', async (t) => {
     assert.deepEqual(await recordedNumbers(app, 'exit'), numbers(1_500))
   })
 
-  await t.test('records say a parent, references and a trace of their own, and share a batch', async () => {
+  await t.test('records may have their own parent, references and trace within one batch', async () => {
     const batches: RecordedBatch[] = []
     const ledger = tallystick.notarizer({ ...QUICK, onRecorded: (batch) => void batches.push(batch) })
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
@@ -366,7 +369,7 @@ test('the notarizer', async (t) => {
     )
   })
 
-  await t.test('a record whose parent the ledger does not have is refused alone', async () => {
+  await t.test('a record whose parent is not in the ledger is refused alone', async () => {
     const refused: [RefusedRecord, TallystickError][] = []
     const ledger = tallystick.notarizer({ ...QUICK, onRefused: (...about) => void refused.push(about) })
     const parent = 'rec_00000000000000000000000000'

@@ -25,7 +25,7 @@ const ROWS: readonly Row[] = [
   nothingDone: outcome === 'nothing done',
 }))
 
-test('the page knows every status that RFC 9110 or a known proxy gives a meaning', () => {
+test('docs/reference/outcomes.md lists every status registered by IANA or used by a known proxy', () => {
   assert.ok(ROWS.length >= 80, `${ROWS.length} rows`)
   // Statuses from 200 on that IANA has registered.
   const registered = [
@@ -45,7 +45,7 @@ function outcomeOf(status: number, error: TallystickError, tries: number) {
   return { status: error.status, again: error.retryable, nothingDone: error.nothingDone, tries }
 }
 
-test('each status that a proxy answers: the error says what the page says', async (t) => {
+test('for each status of a proxy, error and retries are as the page documents', async (t) => {
   const server = await startHostile(t, () => {})
   for (const { status, again, nothingDone } of ROWS) {
     let tries = 0
@@ -64,7 +64,7 @@ test('each status that a proxy answers: the error says what the page says', asyn
 /** Statuses that fetch itself treats in a way of its own, or whose answer has no body. They are tried everywhere. */
 const OF_FETCH = [204, 205, 303, 304, 307, 407, 421]
 
-test('a status: the record is there once, whatever a proxy answered for a server that committed', async (t) => {
+test('for each status of a proxy after a commit, the record exists once', async (t) => {
   const world = await startWorld(t)
   const own = ROWS.filter(({ status }) => OF_FETCH.includes(status))
   const others = ROWS.filter(({ status }) => !OF_FETCH.includes(status))
@@ -119,7 +119,7 @@ const FOREIGN: Readonly<Record<string, string>> = {
   'a problem without a code': problem(403, { status: 403 }),
 }
 
-test('each way in which an answer breaks: the record is there once', async (t) => {
+test('for each way in which an answer breaks, the record exists once', async (t) => {
   const world = await startWorld(t)
   const both = Object.entries(BROKEN).flatMap(([name, answer], i) =>
     // The order changes, so that outside of CI half of the answers end with a reset.
@@ -142,7 +142,7 @@ test('each way in which an answer breaks: the record is there once', async (t) =
   await world.verify()
 })
 
-test('what was perhaps done stays in doubt, whatever the next attempts meet', async (t) => {
+test('an outcome that was once unknown stays unknown, whatever later attempts answer', async (t) => {
   const world = await startWorld(t)
   for (const [status, code] of [
     [503, 'unavailable'],
@@ -173,7 +173,7 @@ test('what was perhaps done stays in doubt, whatever the next attempts meet', as
   await world.verify()
 })
 
-test('a server that committed, and is gone: the error has the key', async (t) => {
+test('if the server is gone after a commit, the error has the idempotency key', async (t) => {
   const world = await startWorld(t)
   let attempts = 0
   const refused = Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNREFUSED' } })
@@ -198,7 +198,7 @@ test('a server that committed, and is gone: the error has the key', async (t) =>
   await world.verify()
 })
 
-test('a call that takes no key is repeated only where nothing was done', async (t) => {
+test('a call without an idempotency key is repeated only if nothing was done', async (t) => {
   const world = await startWorld(t)
   const { proxy } = world
   const rotate = async (fault: AnswerFault) => {

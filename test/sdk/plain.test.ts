@@ -14,7 +14,7 @@ const VECTORS = JSON.parse(readFileSync(join(import.meta.dirname, '../vectors/hi
   readonly texts: readonly (readonly [text: string, plain: string, quoted: string])[]
 }
 
-test('every character of the table is hidden, and no other', () => {
+test('exactly the characters of the table are hidden', () => {
   const ranges = VECTORS.hidden.map((range) => range.split('-').map((code) => Number.parseInt(code, 16)))
   for (let code = 0; code <= 0x10ffff; code++) {
     const isListed = ranges.some(([from, to]) => code >= from! && code <= to!)
@@ -29,7 +29,7 @@ test('texts with hidden characters are shown and quoted as in the vectors', () =
   }
 })
 
-test('pieces make up the whole text in order, make hidden characters visible, and do not change when cut again', () => {
+test('pieces cover the whole text in order, escape hidden characters, and stay the same when split again', () => {
   const chars = fc.constantFrom(
     'a',
     '1',

@@ -65,7 +65,7 @@ test('every operation of the server has a method that calls it', async (t) => {
   const client = sdk.client<Types>({ fetch: recordingFetch })
   const operator = sdk.operator({ fetch: recordingFetch })
 
-  await t.test('a server: health, and the keys that it signs with', async () => {
+  await t.test('server: health and published keys', async () => {
     assert.equal((await client.health.live()).status, 'ok')
     assert.equal((await client.health.ready()).status, 'ready')
     const { keys } = await client.keyDocument()
@@ -75,13 +75,13 @@ test('every operation of the server has a method that calls it', async (t) => {
     )
   })
 
-  await t.test('the ledger of the key', async () => {
+  await t.test('ledger.get(): the ledger of the API key', async () => {
     const ledger = await client.ledger.get()
     assert.equal(ledger.id, app.ledger.ledger.id)
     assert.equal(ledger.key.id, app.ledger.key.id)
   })
 
-  await t.test('a ledger without a checkpoint has no latest one, and does not wait for it', async () => {
+  await t.test('checkpoints.latest() is null without a checkpoint, and does not wait', async () => {
     const before = Date.now()
     assert.equal(await client.checkpoints.latest(), null)
     assert.ok(Date.now() - before < 500, `it took ${Date.now() - before} ms`)
@@ -124,7 +124,7 @@ test('every operation of the server has a method that calls it', async (t) => {
     assert.notEqual((await client.keys.revoke(made.id)).revokedAt, null)
   })
 
-  await t.test('a key whose secret was lost with the first answer is named, to be rotated', async () => {
+  await t.test('a repeated create with a lost secret fails with the key’s id, for a rotation', async () => {
     const losingFetch: typeof fetch = async (input, init) => {
       const response = await fetch(input, init)
       if (response.headers.has('idempotency-replayed')) return response
@@ -155,7 +155,7 @@ test('every operation of the server has a method that calls it', async (t) => {
       await assert.rejects(client.types.get(type), UsageError)
   })
 
-  await t.test('records that are notarized, by themselves and in batches', async () => {
+  await t.test('notarized records, single and in batches', async () => {
     const parent = await client.records.notarize({ payload: { n: 1 }, references: ['order:7'] })
     const child = await client.records.notarize({ payload: { n: 2 }, parent: parent.id })
     const { record, ancestors } = await client.records.tree(child.id)
@@ -250,17 +250,20 @@ test('every operation of the server has a method that calls it', async (t) => {
     assert.equal((await client.records.get(failed.id)).payload, null)
   })
 
-  await t.test('a record that does not get there in time says where it stands', async () => {
-    const { id } = await client.records.create({ payload: { work: 'forever' } })
-    await assert.rejects(client.records.until(id, ['ACCEPTED'], { timeoutMs: 20 }), (error) => {
-      assert.ok(error instanceof TallystickError && error.retryable)
-      assert.match(
-        error.message,
-        /still CREATED after 20 ms, not ACCEPTED; possible next events: record-activated/,
-      )
-      return true
-    })
-  })
+  await t.test(
+    'records.until() fails at its timeout with the current state and possible next events',
+    async () => {
+      const { id } = await client.records.create({ payload: { work: 'forever' } })
+      await assert.rejects(client.records.until(id, ['ACCEPTED'], { timeoutMs: 20 }), (error) => {
+        assert.ok(error instanceof TallystickError && error.retryable)
+        assert.match(
+          error.message,
+          /still CREATED after 20 ms, not ACCEPTED; possible next events: record-activated/,
+        )
+        return true
+      })
+    },
+  )
 
   await t.test('entries, from the first to the head, and exports', async () => {
     const { size } = await client.ledger.get()
@@ -279,7 +282,7 @@ test('every operation of the server has a method that calls it', async (t) => {
     assert.deepEqual([entry.seq, to], [size, size - 1])
   })
 
-  await t.test('rules of retention, holds and persons', async () => {
+  await t.test('retention rules, holds and persons', async () => {
     const rule = await client.retention.setRule({ days: 400, basis: 'law', type: 'other/1' })
     assert.deepEqual(await client.retention.rules(), [rule])
     const found = await client.retention.preview({ days: 183 })
@@ -300,7 +303,7 @@ test('every operation of the server has a method that calls it', async (t) => {
     assert.deepEqual(await erase(), [[1, 0]])
   })
 
-  await t.test('followed, entries come until the signal stops them', async () => {
+  await t.test('entries.stream() with follow yields new entries until the signal aborts', async () => {
     const { size } = await client.ledger.get()
     const stop = new AbortController()
     const seen: number[] = []
@@ -364,7 +367,7 @@ test('every operation of the server has a method that calls it', async (t) => {
     assert.deepEqual([ended.id, ended.state, ended.ok], [started.id, 'failed', null])
   })
 
-  await t.test('events, by page and as they come', async () => {
+  await t.test('events, by page and as a tail', async () => {
     const filter = { events: ['record.recorded' as const] }
     const { data, nextCursor, more } = await client.events.page({ ...filter, limit: 1 })
     assert.deepEqual([data.length, more], [1, true])
@@ -376,7 +379,7 @@ test('every operation of the server has a method that calls it', async (t) => {
     }
   })
 
-  await t.test('webhooks, and what was delivered to them', async () => {
+  await t.test('webhooks and their deliveries', async () => {
     const { webhooks } = client
     const events = ['signal.emitted' as const]
     const url = 'https://example.com/hooks'
@@ -408,7 +411,7 @@ test('every operation of the server has a method that calls it', async (t) => {
     assert.deepEqual(await webhooks.list().toArray(5), [])
   })
 
-  await t.test('peers: their invitation, their states, and what was exchanged', async () => {
+  await t.test('peers: invitations, states and exchanged entries', async () => {
     const { peers } = client
     const { invitation, ...invited } = await peers.invite({ name: 'Harbour Freight' })
     assert.match(invitation, /^tlp_/)
@@ -448,7 +451,7 @@ test('every operation of the server has a method that calls it', async (t) => {
     assert.deepEqual((await peers.reconcile(peer)).reasons, ['not_asked'])
   })
 
-  await t.test('statements of others, and whose are registered', async () => {
+  await t.test('statements of other issuers, and the registration policy', async () => {
     const { statements } = client
     await assert.rejects(statements.policy(), NotFoundError)
     const issuer = makeIssuer()
@@ -478,7 +481,7 @@ test('every operation of the server has a method that calls it', async (t) => {
     )
   })
 
-  await t.test('an operator makes ledgers and freezes them, and reads none', async () => {
+  await t.test('an operator creates and freezes ledgers, and cannot read them', async () => {
     const made = await operator.ledgers.create({ name: 'of the operator' })
     const { id } = made.ledger
     const rateLimit = { requestsPerSecond: 1_000, burst: 1_000 }

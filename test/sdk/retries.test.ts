@@ -6,14 +6,14 @@ import { RETRIES_DEFAULT, retryDelayMs, withRetries } from '../../sdk/http/retri
 const again = (retryAfterMs: number | null = null) =>
   new TallystickError('not now', { retryable: true, retryAfterMs })
 
-test('delays double up to their maximum, and half of each is chance', () => {
+test('delays double up to their maximum, and half of each delay is random', () => {
   const delays = (random: number) =>
     [0, 1, 5, 6, 400].map((retries) => retryDelayMs(RETRIES_DEFAULT, retries, again(), () => random))
   assert.deepEqual(delays(0), [50, 100, 1_600, 2_500, 2_500])
   assert.deepEqual(delays(1), [100, 200, 3_200, 5_000, 5_000])
 })
 
-test('what the server asks for is the least, and chance comes on top', () => {
+test('a retry waits at least the Retry-After, plus a random part; above 60 s there is no retry', () => {
   assert.equal(
     retryDelayMs(RETRIES_DEFAULT, 0, again(3_000), () => 0),
     3_000,
@@ -32,7 +32,7 @@ test('what the server asks for is the least, and chance comes on top', () => {
   )
 })
 
-test('only what may succeed later is tried again', async () => {
+test('only retryable errors are retried', async () => {
   const policy = { retriesMax: 2, delayMsMin: 1, delayMsMax: 1 }
   for (const [error, tries] of [
     [again(), 3],

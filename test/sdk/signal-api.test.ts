@@ -6,7 +6,7 @@ import { sharedGatedApp } from '../helpers/gated-app.ts'
 import { raiseVerifiedSizes } from '../helpers/verified-sizes.ts'
 import { makeEndpoint } from './webhook-sender.ts'
 
-test('a receiver settles what a ledger has judged: from the webhook to the signal, and on to its overturning', async () => {
+test('a receiver verifies webhook and signal of a verdict, and of its overturning', async () => {
   const app = await sharedGatedApp()
   const { keys } = (await app.send('GET', '/.well-known/tallystick-keys.json')).json()
   const { id: ledger } = (await app.send('GET', '/v1/ledger')).json()

@@ -46,7 +46,7 @@ const refuses = (code: verify.VerificationErrorCode, given: unknown, options = {
 
 describe('a settlement signal', () => {
   for (const [name, runtime] of Object.entries(RUNTIMES)) {
-    test(`says what was decided about what, by whom, and the key to act once under, ${name}`, async (t) => {
+    test(`has decision, record, actor and idempotency key, ${name}`, async (t) => {
       pretend(t, runtime)
       const { gated, line } = settled
       const expected: verify.VerifiedSignal = {
@@ -71,7 +71,7 @@ describe('a settlement signal', () => {
     })
   }
 
-  test('of an overturned verdict has a higher version than the one before it', async () => {
+  test('of an overturned verdict has a higher version than the signal before', async () => {
     const [hold, release] = [held.line, released].map(signalEventOf)
     const found = [await verifySignal(hold!), await verifySignal(release!)]
     assert.deepEqual(
@@ -84,7 +84,7 @@ describe('a settlement signal', () => {
     assert.deepEqual(found[0]!.failingRules, ['quantity'])
   })
 
-  test('names the gateway that judged, and for whom', async () => {
+  test('names the gateway as actor, and the principal as onBehalfOf', async () => {
     const gated = makeGated(chain)
     gated.activate()
     gated.submit()
@@ -96,7 +96,7 @@ describe('a settlement signal', () => {
 })
 
 describe('a signal is refused', () => {
-  test('where one bit of its envelope is changed, under every engine', async (t) => {
+  test('if one bit of its envelope is changed, on every engine', async (t) => {
     for (const runtime of Object.values(RUNTIMES)) {
       pretend(t, runtime)
       const bytes = Buffer.from(event.data.envelope, 'base64')
@@ -105,7 +105,7 @@ describe('a signal is refused', () => {
     }
   })
 
-  test('where anything beside its envelope is not what is signed, or is missing', async () => {
+  test('if any member beside the envelope is missing or differs from the signed one', async () => {
     const { data } = event
     const { record, entry } = data
     const changes: Partial<Record<keyof SignalEventData, unknown>>[] = [
@@ -138,20 +138,20 @@ describe('a signal is refused', () => {
     await refuses('event_contradicts_envelope', { ...data, predicate: cyclic })
   })
 
-  test('where the envelope is of another signal than the rest', async () => {
+  test('if the envelope belongs to another signal', async () => {
     const other = signalEventOf(held.line).data
     await refuses('event_contradicts_envelope', { ...event.data, envelope: other.envelope })
     await refuses('event_contradicts_envelope', { ...other, envelope: event.data.envelope })
   })
 
-  test('where the envelope is of no verdict', async () => {
+  test('if the envelope is not of a verdict, with signal_absent', async () => {
     const verification = chain.lines.findLast(({ kind }) => kind === 'completion-verified') as TestLine
     const created = chain.lines.find(({ kind }) => kind === 'ledger-created') as TestLine
     for (const { envelope } of [verification, created, chain.notarize()])
       await refuses('signal_absent', { ...event.data, envelope })
   })
 
-  test('as one of another ledger of the same server, and under keys that nobody trusts', async () => {
+  test('for another ledger of the same server, and under untrusted keys', async () => {
     const neighbour = makeChain({ signer: chain.firstSigner })
     const gated = makeGated(neighbour)
     gated.activate()
@@ -166,7 +166,7 @@ describe('a signal is refused', () => {
     await refuses('key_compromised', event, { keys: compromised })
   })
 
-  test('where it is none', async () => {
+  test('if malformed', async () => {
     await refuses('event_syntax', {})
     await refuses('event_syntax', { ...event.data, envelope: 1 })
     await refuses('event_syntax', { ...event, data: null })
@@ -174,10 +174,10 @@ describe('a signal is refused', () => {
   })
 })
 
-describe('a signal that was valid until', () => {
+describe('the validity of a signal', () => {
   const at = (now: string) => verifySignal(event, { now: new Date(now) })
 
-  test('then is good to that very moment, and after it an error that holds it', async () => {
+  test('includes validUntil itself; later a SignalExpiredError contains the signal', async () => {
     assert.ok(await at(VALID_UNTIL))
     await assert.rejects(at('2026-12-01T00:00:00.001Z'), (error) => {
       assert.ok(error instanceof verify.SignalExpiredError && error instanceof verify.VerificationError)
@@ -190,7 +190,7 @@ describe('a signal that was valid until', () => {
     })
   })
 
-  test('a time that has passed by the clock of this machine has expired; null never does', async () => {
+  test('is checked against the local clock by default, and never ends without validUntil', async () => {
     const past = judged('accept', {
       decision: 'SETTLE',
       code: 'accepted',
@@ -201,13 +201,13 @@ describe('a signal that was valid until', () => {
     assert.ok(await verify.signal(signalEventOf(held.line), { keys, ledger, now: new Date('2999-01-01') }))
   })
 
-  test('is nothing that a forged event may change: what is wrong is said before what is late', async () => {
+  test('is checked last: a forged expired signal is refused as event_contradicts_envelope', async () => {
     const late = { now: new Date('2027-01-01') }
     await refuses('event_contradicts_envelope', { ...event.data, ledger: makeId('led') }, late)
   })
 })
 
-test('what can mean nothing is refused as such: no ledger, another event, no time', async () => {
+test('meaningless arguments are a usage error: no ledger, no keys, an invalid time, another event', async () => {
   const wrong = [
     () => verify.signal(event, { keys } as never),
     () => verifySignal(event, { ledger: '' }),

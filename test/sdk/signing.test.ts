@@ -18,7 +18,7 @@ import { openTestWorker } from '../helpers/test-worker.ts'
 import { assertVerifies } from '../helpers/verify-app.ts'
 import { setUpSdk, sharedSdk } from './set-up.ts'
 
-test('an agent that requires its own signature lives a gated life, and a peer of it judges, each by its own key', async (t) => {
+test('principal and performer sign all their steps of a gated record, each with its own key', async (t) => {
   const sdk = await setUpSdk(t)
   const { app } = sdk
   const worker = openTestWorker(t, app)
@@ -85,7 +85,7 @@ test('an agent that requires its own signature lives a gated life, and a peer of
   await assert.rejects(verify.proof(proof, { kids: ['00'.repeat(32)] }), { code: 'trusted_key_absent' })
 })
 
-test('a notarizer signs batches, and what the server would sign for the agent is refused', async () => {
+test('a notarizer signs batches, and unsigned records of the agent are refused', async () => {
   const sdk = await sharedSdk()
   const { ledger } = sdk.app
   const signer = await agentSigner({ pkcs8: await makePrivateKey('EdDSA') })
@@ -132,7 +132,7 @@ test('a notarizer signs batches, and what the server would sign for the agent is
   await assertVerifies(sdk.app)
 })
 
-test('a record that arrives too late is signed anew, and written once', async () => {
+test('a record that arrives too late is signed again, and written once', async () => {
   const sdk = await sharedSdk()
   const { ledger } = sdk.app
   const signer = await agentSigner({ seed: new Uint8Array(32).fill(7) })
@@ -162,7 +162,7 @@ test('a record that arrives too late is signed anew, and written once', async ()
   )
 })
 
-test('what is shared with a peer the server signs, and what agents signed is not shared', async () => {
+test('a shared record is signed by the server, and an agent-signed record cannot be shared', async () => {
   const sdk = await sharedSdk()
   const { ledger } = sdk.app
   const { peer } = await addPeer(sdk.app)
@@ -180,7 +180,7 @@ test('what is shared with a peer the server signs, and what agents signed is not
   assert.equal((await sdk.client().records.cancel(shared.id, { reason: 'x' })).state, 'CANCELLED')
 })
 
-test('what is no private key of these two kinds is refused', async () => {
+test('an invalid private key is refused, and a seed always gives the same key', async () => {
   for (const pkcs8 of [undefined, '', 'x', new Uint8Array([1, 2, 3])])
     await assert.rejects(agentSigner({ pkcs8 }), UsageError)
   const one = await agentSigner({ seed: new Uint8Array(32).fill(7) })
@@ -188,7 +188,7 @@ test('what is no private key of these two kinds is refused', async () => {
   assert.equal(one.kid, other.kid)
 })
 
-test('a server does not choose what is signed: no other record, and no later version of it', async () => {
+test('the signer refuses another record from the server, and signs the version that follows ifVersion', async () => {
   const signer = await agentSigner({ pkcs8: await makePrivateKey('EdDSA') })
   const [id, other] = ['rec_01jegv5gyme05800000000000a', 'rec_01jegv5gyme05800000000000b']
   const record = {
@@ -220,7 +220,7 @@ test('a server does not choose what is signed: no other record, and no later ver
   }
 })
 
-test('a server does not choose whether a record is created, nor by which definition', async () => {
+test('the signer refuses a type whose gating or definition does not fit the call', async () => {
   const signer = await agentSigner({ pkcs8: await makePrivateKey('EdDSA') })
   const definition = { name: 'order', version: 1, payloadSchema: true }
   const digest = toHex(nativeProviders.sha256(Buffer.from(canonicalize(definition))))
@@ -237,7 +237,7 @@ test('a server does not choose whether a record is created, nor by which definit
     await assert.rejects(sign(lie, false), /not that of order\/1/)
 })
 
-test('a type has agents sign for themselves: without a signature it refuses what it takes with one', async () => {
+test('a type that requires agent signatures refuses unsigned records and accepts signed ones', async () => {
   const sdk = await sharedSdk()
   const { ledger } = sdk.app
   const signer = await agentSigner({ pkcs8: await makePrivateKey('ES256') })

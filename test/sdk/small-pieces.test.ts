@@ -33,7 +33,7 @@ async function bytesAPiece(
   return (after - before) / PIECES
 }
 
-test('a server that sends a line byte by byte fills no memory with its pieces', async () => {
+test('lines received byte by byte use bounded memory', async () => {
   const asked = { name: 'GET /', idempotencyKey: null, repeatable: true }
   const ofLines = await bytesAPiece(async (pieces) => {
     const iterator = pieces()

@@ -45,14 +45,14 @@ test('files of other programs stay', async (t) => {
   assert.deepEqual(namesIn(directory), ['owner.json.tmp', 'report.tmp', 'x0000000000000001.ndjson.tmp'])
 })
 
-test('a directory that is there and ours is made private', async (t) => {
+test('an existing empty directory of this user becomes private', async (t) => {
   const { directory } = temporaryFiles(t)
   chmodSync(directory, 0o2775)
   await (await openSpool(directory)).close()
   assert.equal(statSync(directory).mode & 0o777, 0o700)
 })
 
-test('a directory of ours that others use for other things is left as it is', async (t) => {
+test('an own directory with other files is refused and unchanged', async (t) => {
   const files = temporaryFiles(t)
   files.write('mail', 'of somebody')
   chmodSync(files.directory, 0o755)
@@ -60,7 +60,7 @@ test('a directory of ours that others use for other things is left as it is', as
   assert.equal(statSync(files.directory).mode & 0o777, 0o755)
 })
 
-test('a directory of another user is not taken', async (t) => {
+test('a directory of another user is refused', async (t) => {
   const { directory } = temporaryFiles(t)
   if (IS_ROOT) chownSync(directory, ANOTHER, ANOTHER)
   else t.mock.method(process, 'geteuid' as never, (() => ANOTHER) as never)
@@ -71,7 +71,7 @@ test('a directory of another user is not taken', async (t) => {
   assert.deepEqual(readdirSync(directory), [])
 })
 
-test('a directory of root, as volumes are, is taken as it is', ONLY_ROOT, async (t) => {
+test('root’s directory, such as a volume, is used unchanged', ONLY_ROOT, async (t) => {
   const { directory } = temporaryFiles(t)
   chmodSync(directory, 0o2775)
   t.mock.method(process, 'geteuid' as never, (() => ANOTHER) as never)
@@ -79,7 +79,7 @@ test('a directory of root, as volumes are, is taken as it is', ONLY_ROOT, async 
   assert.equal(statSync(directory).mode & 0o7777, 0o2775)
 })
 
-test('a batch that is no regular file, or another user’s, is moved aside and not sent', async (t) => {
+test('a batch that is not a regular file of this user is moved aside and not sent', async (t) => {
   const { directory, write } = temporaryFiles(t)
   const elsewhere = temporaryFiles(t).write('elsewhere', BATCH)
   symlinkSync(elsewhere, join(directory, FIRST))
@@ -97,7 +97,7 @@ test('a batch that is no regular file, or another user’s, is moved aside and n
   assert.equal(readFileSync(elsewhere, 'utf8'), BATCH)
 })
 
-test('nothing is written through links that somebody has put there', async (t) => {
+test('writes do not follow hard or symbolic links in the directory', async (t) => {
   const { directory } = temporaryFiles(t)
   const theirs = temporaryFiles(t).write('theirs', 'theirs')
   const spool = await openSpool(directory)
@@ -117,7 +117,7 @@ test('nothing is written through links that somebody has put there', async (t) =
   assert.equal(readFileSync(theirs, 'utf8'), 'theirs')
 })
 
-test('it belongs to the agent that sends from it first, even if another opens it later', async (t) => {
+test('a spool belongs to the first agent that sends from it', async (t) => {
   const { directory, write } = temporaryFiles(t)
   const owner = { ledger: 'led_1', agent: 'agt_1' }
   const first = await openSpool(directory)
@@ -143,7 +143,7 @@ test('it belongs to the agent that sends from it first, even if another opens it
   await assert.rejects(second.claim!(owner), /does not name the agent/)
 })
 
-test('an unfinished replacement is no obstacle to the next one', async (t) => {
+test('a leftover temporary file does not prevent a replacement', async (t) => {
   const { directory, write } = temporaryFiles(t)
   const spool = await openSpool(directory)
   t.after(() => spool.close())
@@ -156,7 +156,7 @@ test('an unfinished replacement is no obstacle to the next one', async (t) => {
   assert.deepEqual(recoverAll(spool), [])
 })
 
-test('records that are taken while the inbox is adopted are in batches of their own', async (t) => {
+test('records added while the inbox is adopted go into batches of their own', async (t) => {
   const { directory } = temporaryFiles(t)
   const spool = await openSpool(directory)
   for (const count of [1, 3]) {
@@ -188,7 +188,7 @@ test('records that are taken while the inbox is adopted are in batches of their 
   await spool.close()
 })
 
-test('files of the inbox that could not become a batch on a full disk become one for the next process', async (t) => {
+test('inbox files that a full disk left over become a batch in the next process', async (t) => {
   const { directory } = temporaryFiles(t)
   const spool = await openSpool(directory)
   for (const i of [0, 1]) putInInbox(directory, item(i), `${i}`.padStart(32, 'a'))
@@ -210,7 +210,7 @@ test('files of the inbox that could not become a batch on a full disk become one
   )
 })
 
-test('a spool is another’s only when all is adopted that has been begun', async (t) => {
+test('close() waits until a running adoption of the inbox has finished', async (t) => {
   const { directory } = temporaryFiles(t)
   const spool = await openSpool(directory)
   for (const i of [0, 1]) putInInbox(directory, item(i), `${i}`.padStart(32, 'a'))
@@ -222,7 +222,7 @@ test('a spool is another’s only when all is adopted that has been begun', asyn
   assert.deepEqual(readdirSync(directory).sort(), left)
 })
 
-test('batches that are under way at the same time keep handles and refused records side by side', async (t) => {
+test('concurrent batches store handles and refused records without conflicts', async (t) => {
   const { directory } = temporaryFiles(t)
   const spool = await openSpool(directory)
   t.after(() => spool.close())

@@ -39,7 +39,7 @@ function recordUntilFull(ledger: Notarizer<AnyTypes>, group: string): number[] {
   return taken
 }
 
-test('a spool that has filled its disk is emptied when the server is back, and takes records again', async (t) => {
+test('a spool on a full disk is emptied when the server is back, and accepts records again', async (t) => {
   const directory = smallDisk(t, { bytes: 512 * 1024 })
   if (directory === null) return
   const { app, client } = await sharedSdk()
@@ -76,7 +76,7 @@ test('a spool that has filled its disk is emptied when the server is back, and t
   assert.ok(statSync(join(directory, 'reserve.0')).size >= 8 * 1024, 'the reserve is there again')
 })
 
-test('an inbox that has filled its disk, or used up its inodes, is emptied too', async (t) => {
+test('an inbox that used up its disk or inodes is emptied too', async (t) => {
   const { app, client } = await sharedSdk()
   for (const [group, disk] of [
     ['inbox of bytes', { bytes: 512 * 1024 }],
@@ -111,7 +111,7 @@ test('an inbox that has filled its disk, or used up its inodes, is emptied too',
   }
 })
 
-test('records that a full disk would not let go are not taken', async (t) => {
+test('on a full disk, records are refused until a batch is removed', async (t) => {
   const directory = smallDisk(t, { bytes: 300 * 1024 })
   if (directory === null) return
   const spool = await openSpool(directory)
@@ -135,7 +135,7 @@ test('records that a full disk would not let go are not taken', async (t) => {
   await spool.close()
 })
 
-test('a fault of this machine is reported as one, and ends when it does', async (t) => {
+test('a local file error is a SpoolError with a remedy, and sending continues after it', async (t) => {
   const { app, client } = await sharedSdk()
   for (const code of ['EMFILE', 'EACCES', 'EROFS', 'EDQUOT']) {
     const { directory } = temporaryFiles(t)
@@ -159,7 +159,7 @@ test('a fault of this machine is reported as one, and ends when it does', async 
   }
 })
 
-test('a lock that this process cannot read for a moment is not taken for another’s', async (t) => {
+test('a lock that is unreadable for a moment does not count as another process’s lock', async (t) => {
   const { directory } = temporaryFiles(t)
   const spool = await openSpool(directory, { lockStaleMs: 100 })
   t.after(() => spool.close())
@@ -174,7 +174,7 @@ test('a lock that this process cannot read for a moment is not taken for another
   begin(spool, [item(1)])
 })
 
-test('a directory that nobody can make is refused, at once and with the reason', async (t) => {
+test('a directory that cannot be created is refused at once with the reason', async (t) => {
   const { directory, write } = temporaryFiles(t)
   write('file', '')
   const deep = join(directory, 'a', 'b', 'c')
@@ -189,7 +189,7 @@ test('a directory that nobody can make is refused, at once and with the reason',
   }
 })
 
-test('a read-only disk is named as one', async (t) => {
+test('a read-only disk is named in the error', async (t) => {
   const directory = smallDisk(t, { bytes: 64 * 1024 })
   if (directory === null) return
   mkdirSync(join(directory, 'inbox'))

@@ -11,7 +11,7 @@ import { begin, diskFull, injectFault, item, namesIn } from './spool-set-up.ts'
 /** A lock of a process that has ended. That process had the pid of this process. */
 const GONE = { token: 'x', pid: process.pid, place: place(), startedAtMs: startedAtMs() - 10_000 }
 
-test('a lock that names no process is nobody’s', () => {
+test('a lock without a valid process has no holder', () => {
   assert.deepEqual(parseHolder(JSON.stringify(GONE)), GONE)
   for (const text of [
     'null',
@@ -31,7 +31,7 @@ test('a lock that names no process is nobody’s', () => {
     assert.equal(parseHolder(text), null, text)
 })
 
-test('a lock that nobody can read is another’s as long as somebody touches it', async (t) => {
+test('an unreadable lock counts as in use while its file is touched', async (t) => {
   const { directory, write } = temporaryFiles(t)
   const lock = write('lock', JSON.stringify({ ...GONE, place: 7 }))
   const touching = setInterval(() => utimesSync(lock, new Date(), new Date()), 10)
@@ -43,7 +43,7 @@ test('a lock that nobody can read is another’s as long as somebody touches it'
     .finally(() => clearInterval(touching))
 })
 
-test('on a full disk the lock of a process that is gone makes room for the next one', async (t) => {
+test('on a full disk, the lock of an ended process can be taken over', async (t) => {
   const { directory, write } = temporaryFiles(t)
   const lock = write('lock', JSON.stringify(GONE))
   const { open } = fsPromises
@@ -59,7 +59,7 @@ test('on a full disk the lock of a process that is gone makes room for the next 
   assert.notEqual(holder?.token, GONE.token)
 })
 
-test('a full disk leaves no lock that is half made, and says what to do', async (t) => {
+test('a full disk leaves no half-written lock, and the error says what to do', async (t) => {
   const { directory, write } = temporaryFiles(t)
   const foreign = JSON.stringify({ ...GONE, place: 'elsewhere' })
   write('lock', foreign)
@@ -81,7 +81,7 @@ test('a full disk leaves no lock that is half made, and says what to do', async 
   assert.deepEqual(readdirSync(empty), [])
 })
 
-test('a lock that another process has taken is missed also by a clock that was set back', async (t) => {
+test('a lock taken by another process is noticed even after the clock was set back', async (t) => {
   const { directory, write } = temporaryFiles(t)
   const spool = await openSpool(directory, { lockStaleMs: 60_000 })
   t.after(() => spool.close())

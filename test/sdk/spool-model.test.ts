@@ -40,7 +40,7 @@ type Expected = { key: string; items: number[]; batch: SpooledBatch }
 
 const key = (n: number) => n.toString(16).padStart(32, '0')
 
-test('after any steps and crashes a spool holds what was taken and not sent, in order, under the same keys', async (t) => {
+test('after any steps and crashes a spool holds the unsent records, in order, under their keys', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40, size: 'max' }), async (steps) => {
       await runSteps(temporaryFiles(t).directory, steps)

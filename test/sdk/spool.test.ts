@@ -11,7 +11,7 @@ import { begin, contents, injectFault, item, KEY, namesIn, PROBLEM, recoverAll }
 
 const FIRST = '0000000000000001.ndjson'
 
-test('what was taken is there for the next process, in order, with its keys and tags', async (t) => {
+test('the next process recovers the records in order, with their keys and tags', async (t) => {
   const { directory } = temporaryFiles(t)
   const spool = await openSpool(directory)
   const other = 'f'.repeat(32)
@@ -49,7 +49,7 @@ test('a batch file holds the key, then a line for each record', async (t) => {
   )
 })
 
-test('half a line at the end, and a batch without a record, were never taken', async (t) => {
+test('recovery drops a half-written last line and a batch without a record', async (t) => {
   const { directory, write } = temporaryFiles(t)
   const spool = await openSpool(directory)
   begin(spool, [item(0)])
@@ -65,7 +65,7 @@ test('half a line at the end, and a batch without a record, were never taken', a
   assert.deepEqual(namesIn(directory), [FIRST, 'lock'])
 })
 
-test('a file that no spool has written is moved aside and told of; the others are sent', async (t) => {
+test('a file that no spool has written is renamed and reported; other batches are recovered', async (t) => {
   const { directory, write } = temporaryFiles(t)
   const good = '{"record":{"type":"generic/1","payload":{}}}\n'
   const damaged = [
@@ -90,7 +90,7 @@ test('a file that no spool has written is moved aside and told of; the others ar
   )
 })
 
-test('a replaced batch is the new one, whole, for the next process too', async (t) => {
+test('a replaced batch has only the new records, also for the next process', async (t) => {
   const { directory } = temporaryFiles(t)
   const spool = await openSpool(directory)
   const batch = begin(spool, [item(0), item(1), item(2)])
@@ -112,7 +112,7 @@ test('a replaced batch is the new one, whole, for the next process too', async (
   ])
 })
 
-test('directory and files are their owner’s only', async (t) => {
+test('the directory has mode 0700 and its files 0600', async (t) => {
   const directory = join(temporaryFiles(t).directory, 'new')
   const spool = await openSpool(directory)
   t.after(() => spool.close())
@@ -125,7 +125,7 @@ test('directory and files are their owner’s only', async (t) => {
     assert.equal(statSync(join(directory, name)).mode & 0o777, 0o600, name)
 })
 
-test('what was refused is kept with the reason, also after half a line', async (t) => {
+test('refused records are stored with the problem, also behind a half-written line', async (t) => {
   const { directory, write } = temporaryFiles(t)
   const path = write('refused.ndjson', '{"refusedAt":"2026')
   const spool = await openSpool(directory)
@@ -145,7 +145,7 @@ test('what was refused is kept with the reason, also after half a line', async (
   assert.equal(spool.usedBytes, 0, 'what was refused takes no room from what is to be sent')
 })
 
-test('a file of refused records that is full takes no more, says what to do, and goes on when it is removed', async (t) => {
+test('a full refused.ndjson refuses more records with SpoolError until it is removed', async (t) => {
   const { directory } = temporaryFiles(t)
   const spool = await openSpool(directory, { bytesMax: 160_000, refusedBytesMax: 500 })
   t.after(() => spool.close())
@@ -163,7 +163,7 @@ test('a file of refused records that is full takes no more, says what to do, and
   await assert.rejects(openSpool(temporaryFiles(t).directory, { refusedBytesMax: 0 }), UsageError)
 })
 
-test('what an earlier process has had refused takes no room', async (t) => {
+test('records refused by an earlier process do not count toward bytesMax', async (t) => {
   const { directory, write } = temporaryFiles(t)
   write('refused.ndjson', 'x'.repeat(160_000))
   const spool = await openSpool(directory, { bytesMax: 160_000 })
@@ -171,7 +171,7 @@ test('what an earlier process has had refused takes no room', async (t) => {
   assert.ok(spool.hasRoom)
 })
 
-test('a record whose write failed is not sent, even where all of its line is in the file', async (t) => {
+test('a record whose write failed is not sent, even if its whole line is in the file', async (t) => {
   const { directory } = temporaryFiles(t)
   const spool = await openSpool(directory)
   t.after(() => spool.close())
@@ -190,7 +190,7 @@ test('a record whose write failed is not sent, even where all of its line is in 
   assert.doesNotMatch(readFileSync(join(directory, FIRST), 'utf8'), /"i":1/)
 })
 
-test('its bytes are bounded, and removing makes room', async (t) => {
+test('a spool has no room at bytesMax, and has room again after a removal', async (t) => {
   const spool = await openSpool(temporaryFiles(t).directory, { bytesMax: 160_000 })
   t.after(() => spool.close())
   const large = { ...item(0), text: item(0).text.replace('0', `"${'x'.repeat(60_000)}"`) }
@@ -203,7 +203,7 @@ test('its bytes are bounded, and removing makes room', async (t) => {
   await assert.rejects(openSpool(temporaryFiles(t).directory, { bytesMax: 1_000 }), UsageError)
 })
 
-test('where nothing can be written, nothing is taken, and SpoolError says why', async (t) => {
+test('a record that cannot be written throws SpoolError with the cause and takes no room', async (t) => {
   const { directory } = temporaryFiles(t)
   const spool = await openSpool(directory)
   t.after(() => spool.close())
@@ -212,7 +212,7 @@ test('where nothing can be written, nothing is taken, and SpoolError says why', 
   assert.equal(spool.usedBytes, 0)
 })
 
-test('a disk that fills up takes no half records, and the next batch begins where there is room', async (t) => {
+test('on a full disk no half record is stored, and a new batch begins once there is room', async (t) => {
   const { directory } = temporaryFiles(t)
   // A limit of the file size simulates a full disk. As on a full disk, only a part of the last write reaches the file.
   const child = spawn('sh', [
@@ -242,7 +242,7 @@ test('a disk that fills up takes no half records, and the next batch begins wher
 
 const CHILD = new URL('./spool-child.ts', import.meta.url).pathname
 
-test('one process at a time: a second one is told, and a killed one is no obstacle', async (t) => {
+test('a second process is refused while the first runs; a killed process leaves no obstacle', async (t) => {
   const { directory } = temporaryFiles(t)
   const child = spawn(process.execPath, [CHILD, directory, 'hold'], { stdio: ['ignore', 'pipe', 'inherit'] })
   t.after(() => void child.kill('SIGKILL'))
@@ -263,7 +263,7 @@ test('one process at a time: a second one is told, and a killed one is no obstac
   await (await openSpool(directory)).close()
 })
 
-test('a lock of an unknown place is waited for; one that nobody touches is stale', async (t) => {
+test('a lock from an unknown place is respected while touched, and stale when untouched', async (t) => {
   const { directory, write } = temporaryFiles(t)
   const foreign = { token: 'x', pid: process.pid, place: 'another-container', startedAtMs: 1 }
   const lock = write('lock', JSON.stringify(foreign))
@@ -277,7 +277,7 @@ test('a lock of an unknown place is waited for; one that nobody touches is stale
   await spool.close()
 })
 
-test('a lock with our own pid, of a process that was before us, is stale', async (t) => {
+test('a lock with our own pid but an earlier start is stale', async (t) => {
   const { directory, write } = temporaryFiles(t)
   const spool = await openSpool(directory)
   const ours = JSON.parse(readFileSync(join(directory, 'lock'), 'utf8'))
@@ -288,7 +288,7 @@ test('a lock with our own pid, of a process that was before us, is stale', async
   assert.ok(performance.now() - startedAt < 2_000)
 })
 
-test('a process that lost the lock while it stood still takes nothing more, and leaves the new one alone', async (t) => {
+test('a blocked process that lost its lock throws SpoolError and leaves the new lock alone', async (t) => {
   const { directory, write } = temporaryFiles(t)
   const spool = await openSpool(directory, { lockStaleMs: 200 })
   const batch = begin(spool, [item(0)])

@@ -48,7 +48,7 @@ const STREAMS: [what: string, stream: string, events: SseEvent[]][] = [
 ]
 
 for (const [what, stream, events] of STREAMS)
-  test(`of server-sent events ${what}, in whatever pieces they come`, () => {
+  test(`server-sent events, cut into any pieces: ${what}`, () => {
     const bytes = encode(stream)
     assert.deepEqual(parse([bytes]).events, events)
     assert.deepEqual(parse([...bytes].map((byte) => Uint8Array.of(byte))).events, events)
@@ -56,7 +56,7 @@ for (const [what, stream, events] of STREAMS)
       assert.deepEqual(parse([bytes.subarray(0, at), bytes.subarray(at)]).events, events)
   })
 
-test('any stream in any pieces gives the same events', () => {
+test('any stream gives the same events, however it is cut into pieces', () => {
   const token = fc.constantFrom(
     'data',
     'id',
@@ -92,7 +92,7 @@ test('any stream in any pieces gives the same events', () => {
   )
 })
 
-test('what was written as events is read as just these', () => {
+test('events that were written to a stream are parsed back unchanged', () => {
   const text = fc.string({ unit: 'grapheme' }).map((value) => value.replaceAll(/[\r\n\0]/g, '').trimStart())
   const event = fc.record({
     type: text.filter((type) => type !== ''),
@@ -114,7 +114,7 @@ test('what was written as events is read as just these', () => {
   )
 })
 
-test('an id is known without an event, as soon as its block has ended', () => {
+test('an id is known at the end of its block, even without an event', () => {
   const parser = new SseParser(100)
   assert.deepEqual(parser.push(encode('retry: 250\nid: a')), [])
   assert.deepEqual([parser.retryMs, parser.lastEventId], [250, ''])
@@ -124,7 +124,7 @@ test('an id is known without an event, as soon as its block has ended', () => {
   assert.equal(parser.retryMs, 250)
 })
 
-test('a line, or an event, that never ends is refused', () => {
+test('a line or an event longer than the limit throws SseTooLongError', () => {
   assert.throws(() => parse([encode('x'.repeat(101))], 100), SseTooLongError)
   const parser = new SseParser(100)
   assert.throws(() => {

@@ -28,7 +28,7 @@ test('through a network that breaks', async (t) => {
     return row!.count
   }
 
-  await t.test('a write whose answer is lost is written once, and answered', async () => {
+  await t.test('a write whose answer is lost is stored once, and answered', async () => {
     proxy.hold()
     const written = client.records.notarize({ payload: { n: 1 } })
     await until(async () => (await countRecords()) === 1)
@@ -38,7 +38,7 @@ test('through a network that breaks', async (t) => {
     assert.deepEqual(await client.records.list().toArray(5), [record])
   })
 
-  await t.test('so is a batch', async () => {
+  await t.test('a batch whose answer is lost is stored once, and answered', async () => {
     proxy.hold()
     const written = client.batches.notarize(
       [2, 3].map((n) => ({ type: 'generic/1', payload: { n, filler: 'x'.repeat(2_000) } })),
@@ -56,20 +56,17 @@ test('through a network that breaks', async (t) => {
   const { size } = await client.ledger.get()
   const all = Array.from({ length: size }, (_, seq) => seq)
 
-  await t.test(
-    'a stream of entries is resumed behind the last one, as often as it comes further',
-    async () => {
-      const seqs: number[] = []
-      proxy.cutAfter({ toClient: 20_000 })
-      for await (const { seq } of client.entries.stream()) {
-        seqs.push(seq)
-        if (seq % 10 === 0) proxy.cutAfter({ toClient: 20_000 })
-      }
-      assert.deepEqual(seqs, all)
-    },
-  )
+  await t.test('an entry stream resumes after its last entry, however often it is cut off', async () => {
+    const seqs: number[] = []
+    proxy.cutAfter({ toClient: 20_000 })
+    for await (const { seq } of client.entries.stream()) {
+      seqs.push(seq)
+      if (seq % 10 === 0) proxy.cutAfter({ toClient: 20_000 })
+    }
+    assert.deepEqual(seqs, all)
+  })
 
-  await t.test('an export that is cut off is an error, not an end', async () => {
+  await t.test('an export that is cut off throws ConnectionError instead of ending', async () => {
     proxy.cutAfter({ toClient: 50_000 })
     await assert.rejects(new Response(await client.exports.stream()).text(), (error) => {
       assert.ok(error instanceof ConnectionError, `${error}`)
@@ -80,7 +77,7 @@ test('through a network that breaks', async (t) => {
   })
 })
 
-test('an entry stream that gets no further ends with the last error', async (t) => {
+test('an entry stream without progress ends with the last error', async (t) => {
   const cut = await startHostile(t, (response) => {
     response.writeHead(200, NDJSON).write('{"seq":0,')
     setTimeout(() => response.destroy(), 2)
@@ -95,7 +92,7 @@ test('an entry stream that gets no further ends with the last error', async (t) 
   assert.equal(closed.requests.length, 1)
 })
 
-test('an entry stream that comes further each time is never given up', async (t) => {
+test('an entry stream that makes progress with each try is never given up', async (t) => {
   const server = await startHostile(t, (response, attempt) => {
     const line = `{"seq":${attempt - 1}}\n`
     // The answer has a length, so that an earlier end is an error.
@@ -108,7 +105,7 @@ test('an entry stream that comes further each time is never given up', async (t)
   assert.deepEqual(await seqsOf(server.client()), all)
 })
 
-test('a line that ends too early is read again', async (t) => {
+test('a line that is cut off is read again', async (t) => {
   const server = await startHostile(t, (response, attempt) => {
     response.writeHead(200, NDJSON).end(attempt === 1 ? '{"seq":0}\n{"seq":1' : '{"seq":1}\n{"seq":2}\n')
   })
@@ -119,7 +116,7 @@ test('a line that ends too early is read again', async (t) => {
   )
 })
 
-test('what is no entry, or not the next one, is refused at once', async (t) => {
+test('a line that is no entry, or not the next one, throws UnexpectedAnswerError at once', async (t) => {
   for (const [body, says] of [
     ['<html>\n', /something else than entry 0/],
     ['null\n', /something else than entry 0/],
@@ -135,7 +132,7 @@ test('what is no entry, or not the next one, is refused at once', async (t) => {
   }
 })
 
-test('a line without an end fills no memory', async (t) => {
+test('an endless line is refused before it fills the memory', async (t) => {
   const server = await startHostile(t, (response) => {
     const piece = Buffer.alloc(1024 * 1024, 'x')
     const write = () => {
@@ -151,7 +148,7 @@ test('a line without an end fills no memory', async (t) => {
   assert.equal(server.requests.length, 1)
 })
 
-test('a stream that falls silent is resumed, and a reader that takes its time is not hurried', async (t) => {
+test('a silent stream is resumed after the timeout, and a slow reader has no timeout', async (t) => {
   const server = await startHostile(t, (response, attempt) => {
     response.writeHead(200, NDJSON).write(attempt === 1 ? '{"seq":0}\n' : '{"seq":1}\n{"seq":2}\n')
     if (attempt > 1) response.end()
@@ -168,7 +165,7 @@ test('a stream that falls silent is resumed, and a reader that takes its time is
   assert.equal(silent.requests.length, TRIES)
 })
 
-test('who stops reading, or stops it by a signal, closes the connection', async (t) => {
+test('a reader that stops, or aborts by signal, closes the connection', async (t) => {
   let closed = 0
   const server = await startHostile(t, (response) => {
     response.writeHead(200, NDJSON).write('{"seq":0}\n')
@@ -188,7 +185,7 @@ test('who stops reading, or stops it by a signal, closes the connection', async 
   assert.equal(server.requests.length, 2)
 })
 
-test('followed, a stream outlives what breaks it', async (t) => {
+test('with follow, a stream continues after an early end, a 503 and a broken connection', async (t) => {
   const answers: ((response: ServerResponse) => void)[] = [
     (response) => void response.writeHead(200, NDJSON).end('{"seq":5}\n'),
     (response) => sendProblem(response, 503, 'unavailable'),
@@ -203,7 +200,7 @@ test('followed, a stream outlives what breaks it', async (t) => {
   )
 })
 
-test('followed over a quiet ledger, failures with answers between them are none in a row', async (t) => {
+test('with follow, failures count as consecutive only without an answer between them', async (t) => {
   const server = await startHostile(t, (response, attempt) => {
     if (attempt % 2 === 1) response.destroy()
     else response.writeHead(200, NDJSON).end(attempt === 4 ? '{"seq":0}\n' : '')
@@ -212,7 +209,7 @@ test('followed over a quiet ledger, failures with answers between them are none 
   assert.deepEqual(await seqsOf(server.client(), options), [0])
 })
 
-test('an export has its last line, wherever it is cut into pieces', async () => {
+test('an export passes only with its last line, however it is cut into pieces', async () => {
   const whole = '{"export":1}\n{"seq":0}\n{"checkpoint":null}\n'
   for (let first = 0; first < whole.length; first++) {
     for (const second of [first, first + 1, whole.length - 1]) {
@@ -228,7 +225,7 @@ test('an export has its last line, wherever it is cut into pieces', async () => 
   assert.equal(await passed([...whole]), whole)
 })
 
-test('an export that a proxy ends as if it were whole is an error', async (t) => {
+test('an export that ends early without a connection error throws UnexpectedAnswerError', async (t) => {
   const server = await startHostile(
     t,
     (response) => void response.writeHead(200, NDJSON).end('{"export":1}\n'),

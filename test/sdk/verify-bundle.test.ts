@@ -21,7 +21,7 @@ function textOf(lines: readonly string[]): string {
 }
 
 for (const [name, runtime] of Object.entries(RUNTIMES)) {
-  test(`a bundle is verified ${name}, and refused where one bit is changed`, async (t) => {
+  test(`a bundle verifies ${name}, and is refused if one bit is changed`, async (t) => {
     pretend(t, runtime)
     const found = await verify.bundle(text)
     assert.deepEqual([found.entries, found.completeness, found.notices], [5, 'complete', []])
@@ -33,7 +33,7 @@ for (const [name, runtime] of Object.entries(RUNTIMES)) {
   })
 }
 
-test('a bundle may come as text, bytes, a file or a stream, with or without its last newline', async () => {
+test('a bundle may be text, bytes, a file or a stream, with or without its last newline', async () => {
   const bytes = new TextEncoder().encode(text)
   async function* inPieces() {
     for (let at = 0; at < bytes.length; at += 7) yield bytes.subarray(at, at + 7)
@@ -42,7 +42,7 @@ test('a bundle may come as text, bytes, a file or a stream, with or without its 
     assert.equal((await verify.bundle(source)).entries, 5)
 })
 
-test('the report says what it rests on, and of a selection that there may be more', async () => {
+test('the report gives the trusted keys and checkpoints, and a notice for a selection', async () => {
   const [kid] = chain.signers.map(({ kidHex }) => kidHex)
   const given = await verify.bundle(text, {
     kids: [kid!.toUpperCase()],
@@ -72,7 +72,7 @@ test('the report says what it rests on, and of a selection that there may be mor
   await assert.rejects(verify.bundle(text, { consistency: consistencyOf(chain, 4, 8) }), UsageError)
 })
 
-test('the entry that is refused is named, and what is no bundle is refused', async () => {
+test('the refused entry is named, and input that is no bundle is refused', async () => {
   const lines = bundleTexts(bundle)
   await refusesVerification('seq_not_dense', () => verify.bundle(textOf(lines.toSpliced(3, 1))), 5)
   await refusesVerification('bundle_incomplete', () => verify.bundle(textOf(lines.slice(0, -1))))
@@ -81,7 +81,7 @@ test('the entry that is refused is named, and what is no bundle is refused', asy
   await refusesVerification('bad_utf8', () => verify.bundle(Uint8Array.of(0xff, 0x0a, 0x7b)))
 })
 
-test('a first line may be as long as the limit, without its newline', async () => {
+test('a first line may have the maximum length, not counting its newline', async () => {
   const [head, ...rest] = bundleTexts(bundle)
   const long = head! + ' '.repeat(END_LINE_BYTES_MAX - Buffer.byteLength(head!))
   assert.equal((await verify.bundle(textOf([long, ...rest]))).entries, 5)

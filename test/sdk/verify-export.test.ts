@@ -60,7 +60,7 @@ const flip = (envelope: string, at: number) => {
 
 describe('an export', () => {
   for (const [name, runtime] of Object.entries(RUNTIMES)) {
-    test(`is verified whole ${name}, and refused where one bit is changed`, async (t) => {
+    test(`verifies ${name}, and is refused if one bit is changed`, async (t) => {
       pretend(t, runtime)
       const report = await verify.export(text)
       assert.deepEqual([report.entries, report.records, report.erasures.length], [entries, 6, 1])
@@ -72,7 +72,7 @@ describe('an export', () => {
     })
   }
 
-  test('has the report of the command line', async (t) => {
+  test('gives the same report as the command line', async (t) => {
     const path = temporaryFiles(t).write('ledger.ndjson', text)
     const receipts = [receiptFileOf(chain, chain.lines[5]!, { size: 7 })]
     const options = { kids: [firstKid], checkpoints: [chain.checkpoint(5)], receipts }
@@ -100,14 +100,14 @@ describe('an export', () => {
       await assert.rejects(verify.export(source as unknown as string), UsageError)
   })
 
-  test('tells how far it is', async () => {
+  test('reports progress up to the last entry', async () => {
     const seen: { entries: number; done: number; total: number }[] = []
     await verify.export(bytes, { onProgress: (progress) => void seen.push(progress) })
     assert.equal(seen.at(-1)!.entries, entries)
     assert.ok(seen.at(-1)!.done > bytes.length - 2 && seen.at(-1)!.total === bytes.length)
   })
 
-  test('stops when it is told to, with the reason', async () => {
+  test('stops at an aborted signal with its reason', async () => {
     const reason = new Error('enough')
     const stop = new AbortController()
     const onProgress = () => stop.abort(reason)
@@ -118,7 +118,7 @@ describe('an export', () => {
   })
 })
 
-test('names the first entry that is refused, wherever a block of lines ends', async () => {
+test('is refused with its first bad entry, wherever a block of lines ends', async () => {
   const long = makeChain()
   for (let i = 0; i < 300; i++) long.notarize()
   for (const seq of [0, 90, 200, 302]) {
@@ -131,7 +131,7 @@ test('names the first entry that is refused, wherever a block of lines ends', as
   await refusesVerification('bad_utf8', () => verify.export(noText), 100)
 })
 
-test('refuses what is missing: entries, the end, the beginning', async () => {
+test('is refused if an entry, the last line or the first line is missing', async () => {
   const lines = chain.exportLines()
   await refusesVerification('seq_not_dense', () => verify.export(textOf(lines.toSpliced(5, 1))), 4)
   await refusesVerification('export_incomplete', () => verify.export(textOf(lines.slice(0, -1))))
@@ -141,7 +141,7 @@ test('refuses what is missing: entries, the end, the beginning', async () => {
   await refusesVerification('checkpoint_beyond_chain', () => verify.export(tailless))
 })
 
-test('a last line may be as long as the limit, without its newline', async () => {
+test('may have a last line of the maximum length, not counting its newline', async () => {
   const lines = chain.exportLines()
   const last = lines.at(-1)!
   const long = last + ' '.repeat(END_LINE_BYTES_MAX - Buffer.byteLength(last))
@@ -155,13 +155,13 @@ test('a last line may be as long as the limit, without its newline', async () =>
   )
 })
 
-test('a stream that ends sooner the second time is refused', async () => {
+test('a stream that ends sooner the second time is refused with export_incomplete', async () => {
   let opened = 0
   const source = () => new Blob([++opened === 1 ? text : textOf(chain.exportLines().slice(0, -2))]).stream()
   await refusesVerification('export_incomplete', () => verify.export(source))
 })
 
-test('a ledger that has grown in between is verified as it is then', async () => {
+test('a ledger that has grown between two reads is verified as of the second', async () => {
   const growing = makeChain()
   const first = textOf(growing.exportLines())
   growing.notarize()
@@ -170,7 +170,7 @@ test('a ledger that has grown in between is verified as it is then', async () =>
   assert.deepEqual([report.entries, report.checkpoint, report.covered], [4, 'own', 3])
 })
 
-test('trusts what it was given, and refuses a ledger that contradicts it', async () => {
+test('is reported under given or pinned keys, and refused if it contradicts them', async () => {
   const trusting = async (options: verify.ExportOptions) => (await verify.export(text, options)).keys
   assert.equal(await trusting({ kids: [firstKid.toUpperCase(), secondKid] }), 'given')
   assert.equal(await trusting({ kids: [secondKid] }), 'self-asserted')
@@ -193,7 +193,7 @@ test('trusts what it was given, and refuses a ledger that contradicts it', async
   await refusesVerification('ledger_foreign', () => verify.export(renamed))
 })
 
-test('entries of a compromised key count as far as a kept checkpoint', async () => {
+test('entries of a compromised key are accepted only up to a kept checkpoint', async () => {
   const other = makeChain()
   const head = JSON.parse(other.exportLines()[0]!)
   head.keys[0].compromisedAt = '2026-11-20T12:00:00.000Z'
@@ -202,7 +202,7 @@ test('entries of a compromised key count as far as a kept checkpoint', async () 
   assert.ok(await verify.export(compromised, { checkpoints: [other.checkpoint()] }))
 })
 
-test('says that documents were withheld', async () => {
+test('may be declared without documents, which a notice reports', async () => {
   const other = makeChain()
   const line = other.notarize()
   Object.assign(line.documents[0]!, { salt: null, document: null })
@@ -213,7 +213,7 @@ test('says that documents were withheld', async () => {
   assert.match(report.notices[0]!, /has no documents/)
 })
 
-test('a line that never ends does not fill the memory', async () => {
+test('an endless line is refused with line_syntax before it fills the memory', async () => {
   async function* endless() {
     yield new TextEncoder().encode(`${chain.exportLines()[0]!}\n`)
     const spaces = new Uint8Array(1024 * 1024).fill(0x20)

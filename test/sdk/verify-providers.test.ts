@@ -31,7 +31,7 @@ const credulous = {
 }
 
 for (const [name, engine] of Object.entries(credulous)) {
-  test(`what libraries differ in is refused before ${name} is asked`, async () => {
+  test(`signatures that libraries judge differently are refused before ${name} verifies them`, async () => {
     const asked = (key: PublicKey, given: Uint8Array) => isGood(engine, key, MESSAGE, given)
     assert.ok(await asked(signer.key, signature))
     for (const [, hex] of [...SMALL_ORDER_POINTS, ...NOT_CANONICAL_POINTS]) {
@@ -50,7 +50,7 @@ for (const [name, engine] of Object.entries(credulous)) {
   })
 }
 
-test('a browser without Ed25519 verifies it in JavaScript; what WebCrypto fails at is no answer', async () => {
+test('without Ed25519 in WebCrypto, JavaScript verifies; other WebCrypto errors are thrown', async () => {
   const without = {
     importKey: () => Promise.reject(new DOMException('no such algorithm', 'NotSupportedError')),
     verify: () => Promise.reject(new Error('not to be asked')),
@@ -67,7 +67,7 @@ test('a browser without Ed25519 verifies it in JavaScript; what WebCrypto fails 
   )
 })
 
-test('a false signature comes before whatever else is wrong behind it, and faults are passed on', async () => {
+test('an invalid signature is reported before any later fault, and faults are passed on', async () => {
   const forged = signature.with(3, signature[3]! ^ 1)
   for (const engine of Object.values(ENGINES)) {
     const verify = (second: Uint8Array) =>
@@ -83,13 +83,13 @@ test('a false signature comes before whatever else is wrong behind it, and fault
   }
 })
 
-test('hashes alike, also where node:crypto has no one-shot hash', () => {
+test('all providers give the same SHA-256, also without the one-shot hash of node:crypto', () => {
   const { hash: _, ...older } = node
   for (const { sha256 } of [portableProviders, makeNodeProviders(node), makeNodeProviders(older)])
     assert.equal(Buffer.from(sha256(MESSAGE)).toString('hex').slice(0, 8), 'f53c09ca')
 })
 
-test('ES256 is refused by name where nothing can verify it', async (t) => {
+test('ES256 is refused with cose_algorithm if no provider can verify it', async (t) => {
   pretend(t, { node: false, web: false })
   const key: PublicKey = { ...signer.key, alg: 'ES256' }
   await assert.rejects(isGood(chooseEngine(), key, MESSAGE, signature), /cose_algorithm/)

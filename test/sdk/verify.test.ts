@@ -22,7 +22,7 @@ const keys = chain.keys() as PublishedKey[]
 const noteKey = verifierKeyOf(chain)
 
 describe('an envelope', () => {
-  test('says what was signed, by whom, and what a verdict means for a settlement', async () => {
+  test('gives its kind, signer, actor and subjects, and the settlement signal of a verdict', async () => {
     const found = await verify.envelope(verdict.envelope, { keys, ledger: chain.ledger })
     const { ledger, kind, recordedAt, leaf, kid, issuer, actor, key } = found
     assert.deepEqual(
@@ -40,7 +40,7 @@ describe('an envelope', () => {
   })
 
   for (const [name, runtime] of Object.entries(RUNTIMES)) {
-    test(`is refused where one bit is changed, ${name}`, async (t) => {
+    test(`is refused if one bit is changed, ${name}`, async (t) => {
       pretend(t, runtime)
       assert.ok(await verify.envelope(verdict.envelope, { keys }))
       const bytes = fromBase64(verdict.envelope)
@@ -49,7 +49,7 @@ describe('an envelope', () => {
     })
   }
 
-  test('is refused under a key that is not there, has another name or use, or is compromised', async () => {
+  test('is refused under a key that is unknown, misnamed, of another use, or compromised', async () => {
     const refuses = (code: verify.VerificationErrorCode, changes: Partial<PublishedKey>) =>
       refusesVerification(code, () =>
         verify.envelope(verdict.envelope, { keys: [{ ...keys[0]!, ...changes }] }),
@@ -63,7 +63,7 @@ describe('an envelope', () => {
     await assert.rejects(verify.envelope(verdict.envelope, { keys: undefined as never }), UsageError)
   })
 
-  test('is refused as one of another ledger of the same server, and where it is none', async () => {
+  test('is refused if it is of another ledger of the server, or malformed', async () => {
     const ledger = makeId('led')
     await refusesVerification('ledger_foreign', () => verify.envelope(verdict.envelope, { keys, ledger }))
     await refusesVerification('bad_base64', () => verify.envelope('!', { keys }))
@@ -74,7 +74,7 @@ describe('an envelope', () => {
 describe('a proof', () => {
   const proof = proofOf(chain, verdict)
 
-  test('says what it proves, as text or as an object, and what it rests on', async () => {
+  test('reports its entry, signal and trusted keys, as text or as an object', async () => {
     const found = await verify.proof(proof)
     assert.deepEqual(await verify.proof(JSON.stringify(proof, null, 2)), found)
     assert.deepEqual([found.seq, found.kind, found.subject], [verdict.seq, 'verdict-rendered', gated.record])
@@ -89,7 +89,7 @@ describe('a proof', () => {
   })
 
   for (const [name, runtime] of Object.entries(RUNTIMES)) {
-    test(`of a record of a batch holds, and not of another, ${name}`, async (t) => {
+    test(`of a batch record verifies for that record and for no other, ${name}`, async (t) => {
       pretend(t, runtime)
       const ofItem = proofOf(chain, batch, { item: 1 })
       const record = recordOf(chain, batch, 1)
@@ -108,7 +108,7 @@ describe('a proof', () => {
     })
   }
 
-  test('is joined to a kept checkpoint by a consistency proof', async () => {
+  test('is linked to a kept checkpoint by a consistency proof', async () => {
     const checkpoints = [chain.checkpoint(4)]
     await refusesVerification('consistency_missing', () => verify.proof(proof, { checkpoints }))
     const consistency = consistencyOf(chain, 4, chain.lines.length)
@@ -117,7 +117,7 @@ describe('a proof', () => {
     await assert.rejects(verify.proof(proof, { consistency }), UsageError)
   })
 
-  test('is refused where it is none, or of a key that nobody gave', async () => {
+  test('is refused if malformed, or if none of the given keys signed the ledger', async () => {
     await refusesVerification('json_syntax', () => verify.proof('{'))
     await refusesVerification('proof_syntax', () => verify.proof({ ...proof, more: 1 }))
     await refusesVerification('trusted_key_absent', () => verify.proof(proof, { kids: ['00'.repeat(32)] }))
@@ -130,7 +130,7 @@ describe('checkpoints', () => {
   const [from, to] = [chain.checkpoint(4), chain.checkpoint(7)]
   const proof = consistencyOf(chain, 4, 7)
 
-  test('of one note: what the ledger was', async () => {
+  test('one note gives origin, size, root and chain hash; a forged note is refused', async () => {
     const { origin, size, root, chain: link } = await verify.checkpoint(to, { noteKey })
     assert.deepEqual([origin, size, link], [chain.origin, 7, chain.lines[6]!.chain])
     assert.match(root, /^[0-9a-f]{64}$/)
@@ -139,7 +139,7 @@ describe('checkpoints', () => {
     await refusesVerification('verifier_key', () => verify.checkpoint(to, { noteKey: 'a+b+c' }))
   })
 
-  test('of two notes: that the later ledger begins with the earlier', async () => {
+  test('two notes show that the later ledger begins with the earlier one', async () => {
     const found = { origin: chain.origin, from: 4, to: 7 }
     assert.deepEqual(await verify.consistency(proof, { from, to, noteKey }), found)
     assert.deepEqual(await verify.consistency(JSON.stringify(proof), { from, to, noteKey }), found)
@@ -152,7 +152,7 @@ describe('checkpoints', () => {
     await refuses('note_unsigned', { from: chain.checkpoint(4, { signer: makeSigner() }) })
   })
 
-  test('of one size: that both are the same, chain hash included', async () => {
+  test('two notes of one size must be equal, chain hash included', async () => {
     const same = { from: to, to, noteKey }
     const nothing = { from: 7, to: 7, path: [] }
     assert.equal((await verify.consistency(nothing, same)).to, 7)
@@ -167,7 +167,7 @@ describe('a document', () => {
   const { salt, digest, document } = notarized.documents[0]!
   const given = { salt: salt!, digest }
 
-  test('is the one that was signed', async () => {
+  test('verifies if it is the one that was signed', async () => {
     const { subjects } = await verify.envelope(notarized.envelope, { keys })
     await verify.document({ n: 1.5, tool: 'search' }, { salt: salt!, digest: subjects[0]!.sha256 })
     await verify.document(document, given)
@@ -176,7 +176,7 @@ describe('a document', () => {
     await refusesVerification('bad_base64url', () => verify.document(document, { ...given, salt: '!' }))
   })
 
-  test('is no value that JSON would change', async () => {
+  test('throws UsageError for a value that JSON would change', async () => {
     await assert.rejects(verify.document({ n: Number.NaN }, given), UsageError)
   })
 })
@@ -186,7 +186,7 @@ describe('a receipt', () => {
   const record = recordOf(chain, batch, 1)
 
   for (const [name, runtime] of Object.entries(RUNTIMES)) {
-    test(`shows a record of a batch in the tree that the note key signed, ${name}`, async (t) => {
+    test(`verifies a batch record in the tree that the note key signed, ${name}`, async (t) => {
       pretend(t, runtime)
       const found = await verify.receipt(file, { noteKey, keys, record })
       assert.deepEqual(
@@ -200,12 +200,12 @@ describe('a receipt', () => {
     })
   }
 
-  test('tells of a verdict, and whether the keys of envelopes were given', async () => {
+  test('reports the signal of a verdict, and whether envelope keys were given', async () => {
     const { entry, keys } = await verify.receipt(receiptFileOf(chain, verdict), { noteKey })
     assert.deepEqual([entry.signal?.decision, entry.version, keys], ['SETTLE', 5, 'not given'])
   })
 
-  test('is refused by a key that is compromised, and for another record', async () => {
+  test('is refused under a compromised key, and for another record', async () => {
     const compromised = keys.map((key) => ({ ...key, compromisedAt: '2026-11-20T12:00:00.000Z' }))
     await refusesVerification('key_compromised', () => verify.receipt(file, { noteKey, keys: compromised }))
     await refusesVerification('record_contradicts_proof', () =>
@@ -213,7 +213,7 @@ describe('a receipt', () => {
     )
   })
 
-  test('is bytes, and needs the note key', async () => {
+  test('throws UsageError unless it is bytes and the note key is given', async () => {
     await assert.rejects(verify.receipt('x' as never, { noteKey }), UsageError)
     await assert.rejects(verify.receipt(file, {} as never), UsageError)
     await assert.rejects(verify.consistencyReceipt('x' as never, { from: '', noteKey }), UsageError)

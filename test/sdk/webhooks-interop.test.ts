@@ -29,7 +29,7 @@ const events = fc.record({
 })
 const ids = fc.stringMatching(/^(evt|msg)_[0-9a-zA-Z]{1,40}$/)
 
-test('what the reference library signs verifies', async () => {
+test('events that the reference library signs verify', async () => {
   await fc.assert(
     fc.asyncProperty(events, ids, async (event, id) => {
       const at = new Date()
@@ -46,7 +46,7 @@ test('what the reference library signs verifies', async () => {
   )
 })
 
-test('what is signed by the letter of the specification verifies with both libraries', async () => {
+test('events signed by the letter of the specification verify with both libraries', async () => {
   await fc.assert(
     fc.asyncProperty(events, ids, async (event, id) => {
       const { body, headers } = endpoint.send(event, { id })
@@ -56,7 +56,7 @@ test('what is signed by the letter of the specification verifies with both libra
   )
 })
 
-test('what this server signs verifies, under each secret of a rotation and under all', async () => {
+test('events that this server signs verify under each secret of a rotation and under all', async () => {
   const masterKey = makeMasterKey(new Uint8Array(32).fill(7))
   const entropy = makeEntropy()
   const [ledgerId, webhookId] = [entropy.uuidv7(Date.now()), entropy.uuidv7(Date.now())]

@@ -17,41 +17,47 @@ test('webhooks, over the server’s own routes', async (t) => {
   const sdk = await sharedSdk()
   const { webhooks } = sdk.client()
 
-  await t.test('a webhook whose secret was lost with the first answer is named, to be rotated', async () => {
-    let attempts = 0
-    const losingFetch: typeof fetch = async (input, init) => {
-      const response = await fetch(input, init)
-      if (++attempts > 1) return response
-      throw new TypeError('the answer was lost')
-    }
-    const client = sdk.client({ fetch: losingFetch })
-    const error = await client.webhooks.create({ url: URL, events: ['*'] }).catch((thrown) => thrown)
-    assert.ok(error instanceof SecretLostError, `${error}`)
-    assert.match(error.message, /What to do: rotate whk_\w+, to get a new secret$/)
-    const [only, ...others] = await webhooks.list().toArray(5)
-    assert.deepEqual([error.id, others], [only!.id, []])
-    const { secret, secrets } = await webhooks.rotateSecret(error.id, { overlapSeconds: 0 })
-    assert.match(secret, /^whsec_/)
-    assert.equal(secrets.length, 1)
-  })
+  await t.test(
+    'a create whose answer was lost throws SecretLostError with the webhook to rotate',
+    async () => {
+      let attempts = 0
+      const losingFetch: typeof fetch = async (input, init) => {
+        const response = await fetch(input, init)
+        if (++attempts > 1) return response
+        throw new TypeError('the answer was lost')
+      }
+      const client = sdk.client({ fetch: losingFetch })
+      const error = await client.webhooks.create({ url: URL, events: ['*'] }).catch((thrown) => thrown)
+      assert.ok(error instanceof SecretLostError, `${error}`)
+      assert.match(error.message, /What to do: rotate whk_\w+, to get a new secret$/)
+      const [only, ...others] = await webhooks.list().toArray(5)
+      assert.deepEqual([error.id, others], [only!.id, []])
+      const { secret, secrets } = await webhooks.rotateSecret(error.id, { overlapSeconds: 0 })
+      assert.match(secret, /^whsec_/)
+      assert.equal(secrets.length, 1)
+    },
+  )
 
-  await t.test('one that is just like another is no lost secret: the refusal names the other', async () => {
-    const [twin] = await webhooks.list().toArray(1)
-    await assert.rejects(webhooks.create({ url: URL, events: ['*'] }), (error) => {
-      assert.ok(error instanceof ConflictError, `${error}`)
-      assert.deepEqual([error.code, error.problem.webhook], ['state_conflict', twin!.id])
-      return true
-    })
-  })
+  await t.test(
+    'a create of a duplicate is refused with state_conflict and the id of the other webhook',
+    async () => {
+      const [twin] = await webhooks.list().toArray(1)
+      await assert.rejects(webhooks.create({ url: URL, events: ['*'] }), (error) => {
+        assert.ok(error instanceof ConflictError, `${error}`)
+        assert.deepEqual([error.code, error.problem.webhook], ['state_conflict', twin!.id])
+        return true
+      })
+    },
+  )
 
-  await t.test('what is deleted is gone, and deleting it answers nothing', async () => {
+  await t.test('delete returns undefined, and a deleted webhook throws NotFoundError', async () => {
     const { id } = await webhooks.create({ url: `${URL}/2`, events: ['signal.emitted'] })
     assert.equal(await webhooks.delete(id), undefined)
     await assert.rejects(webhooks.get(id), NotFoundError)
     await assert.rejects(webhooks.delete(id), NotFoundError)
   })
 
-  await t.test('all that was given up is redelivered, in as many requests as that takes', async () => {
+  await t.test('redeliverDead redelivers all dead deliveries, in several requests', async () => {
     const { id } = await webhooks.create({ url: `${URL}/3`, events: ['webhook.paused'] })
     const dead = WEBHOOK_REDELIVERED_MAX * 2 + 5
     await sdk.app.sql(`insert into tallystick.webhook_deliveries
@@ -70,7 +76,7 @@ test('webhooks, over the server’s own routes', async (t) => {
   })
 })
 
-test('what would be done twice is not asked for again where its answer was lost', async (t) => {
+test('calls that would have a second effect are not repeated after a lost answer', async (t) => {
   const server = await startHostile(t, (response) => response.destroy())
   const { webhooks } = server.client()
   const calls = [
@@ -92,7 +98,7 @@ test('what would be done twice is not asked for again where its answer was lost'
   assert.ok(server.requests.length > calls.length + 1, 'pausing twice is the same as once')
 })
 
-test('a server that goes on redelivering nothing, or has something to say of what is deleted, is none', async (t) => {
+test('an endless redelivery, or a delete that answers 200, throws UnexpectedAnswerError', async (t) => {
   const server = await startHostile(t, (response) => sendJson(response, { redelivered: 0, more: true }))
   const { webhooks } = server.client()
   await assert.rejects(webhooks.redeliverDead('whk_1'), UnexpectedAnswerError)

@@ -5,7 +5,7 @@ import { DocumentKeys, documentPosition, KEY_TREE_DEPTH } from '../../src/signin
 
 const places = [0, 1, 2, 4_095, 4_096, 4_097, 70_000, 2 ** KEY_TREE_DEPTH - 1]
 
-test('each place has a key of its own, the same in whatever order it is asked for', () => {
+test('each position has a key of its own, in whatever order keys are computed', () => {
   const secret = randomBytes(32)
   const inOrder = DocumentKeys.of(secret)
   const keys = places.map((place) => Buffer.from(inOrder.find(place)!).toString('hex'))
@@ -30,7 +30,7 @@ test('a key that was destroyed cannot be computed any more, and all others can',
     )
 })
 
-test('nothing of what is left gives a destroyed key: no secret of the way to it is kept', () => {
+test('packed keys contain neither a destroyed key nor the root secret', () => {
   const secret = randomBytes(32)
   const [whole, keys] = [DocumentKeys.of(secret), DocumentKeys.of(secret)]
   const key = Buffer.from(whole.find(5)!)
@@ -41,7 +41,7 @@ test('nothing of what is left gives a destroyed key: no secret of the way to it 
   assert.equal(packed.includes(secret), false)
 })
 
-test('a destroyed key is taken over from other keys that have it, and no other with it', () => {
+test('adopt restores a destroyed key from other keys, and no other destroyed key', () => {
   const secret = randomBytes(32)
   const [whole, keys] = [DocumentKeys.of(secret), DocumentKeys.of(secret)]
   for (const gone of [4, 5, 6]) keys.destroy(gone)
@@ -55,7 +55,7 @@ test('a destroyed key is taken over from other keys that have it, and no other w
   assert.equal(keys.adopt(5, left) && keys.destroy(5) && keys.adopt(5, keys), false)
 })
 
-test('bytes that are no secrets, and places that no piece has, are refused', () => {
+test('malformed secrets, and positions outside a piece, throw RangeError', () => {
   assert.throws(() => DocumentKeys.unpack(randomBytes(36)), RangeError)
   assert.throws(
     () =>

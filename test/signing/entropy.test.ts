@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { bytesOfUuid, timeOfUuidv7 } from '../../src/proof/ids.ts'
 import { makeEntropy } from '../../src/signing/entropy.ts'
 
-test('what was handed out is never handed out again, nor changed', () => {
+test('bytes that were returned are never returned again, nor changed', () => {
   const entropy = makeEntropy()
   const taken = Array.from({ length: 2_000 }, () => entropy.bytes16())
   const before = taken.map((bytes) => Buffer.from(bytes).toString('hex'))

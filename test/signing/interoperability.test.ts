@@ -111,7 +111,7 @@ describe('cose-js', () => {
     await assert.rejects(coseJs.sign.verify(envelope, { key: { x, y } }), /Signature missmatch/)
   })
 
-  test('cannot make the header that we demand: it knows no label 15', async () => {
+  test('cannot make the header that we require: label 15 is unknown to it', async () => {
     const p = { alg: 'ES256', cwt_claims: new Map() }
     const create = async (): Promise<Buffer> =>
       coseJs.sign.create({ p, u: {} }, Buffer.from(PAYLOAD), { key: { d } })
@@ -130,7 +130,7 @@ describe('cose-js', () => {
     refuses('cose_header', () => parseEnvelope(envelope))
   })
 
-  test('knows no Ed25519', async () => {
+  test('does not support Ed25519', async () => {
     await assert.rejects(coseJs.sign.verify(envelopeOf(ed25519), { key: { x, y } }), /Unknown algorithm, -8/)
   })
 })

@@ -17,7 +17,7 @@ const THEIRS = makeEd25519Signer(nativeProviders.sha256, new Uint8Array(32).fill
 const RECORD = 'rec_01h455vb4pex5vsknk084sn02q'
 const RECORDED_AT = '2026-11-22T13:00:00.000Z'
 
-test('an envelope that was verified is not verified again, and what its line says is compared each time', async () => {
+test('a verified envelope is not verified again, but its line is compared each time', async () => {
   const keys = keysOf()
   const line = lineOf(signed(OURS))
   const first = await verifySigned(keys, line)
@@ -32,7 +32,7 @@ test('an envelope that was verified is not verified again, and what its line say
     await assert.rejects(verifySigned(keys, { ...line, ...wrong }), { code: 'line_contradicts_envelope' })
 })
 
-test('other bytes are not taken for known ones, whatever leaf stands beside them', async () => {
+test('an envelope with changed bytes is not taken for a known one, whatever its leaf', async () => {
   const keys = keysOf()
   const envelope = signed(OURS)
   const line = lineOf(envelope)
@@ -45,7 +45,7 @@ test('other bytes are not taken for known ones, whatever leaf stands beside them
     })
 })
 
-test('what was only read is not taken for signed', async () => {
+test('an envelope that was only read does not count as verified', async () => {
   const keys = keysOf()
   const foreign = signed(THEIRS)
   assert.equal(keys.known.read(foreign).kind, 'record-activated')
@@ -53,7 +53,7 @@ test('what was only read is not taken for signed', async () => {
   await assert.rejects(verifySigned(keys, lineOf(foreign)), { code: 'key_unknown' })
 })
 
-test('bytes are kept alone, not with the memory that they came in', () => {
+test('stored bytes are a copy, without the buffer that they came in', () => {
   const known = new KnownStatements()
   const envelope = signed(OURS)
   const received = new Uint8Array(65_536).subarray(100, 100 + envelope.length)
@@ -64,7 +64,7 @@ test('bytes are kept alone, not with the memory that they came in', () => {
   assert.equal(kept.buffer.byteLength, envelope.length)
 })
 
-test('what comes first is forgotten first, by the bytes of the envelopes', () => {
+test('the oldest envelopes are dropped first, by the total of their bytes', () => {
   const known = new KnownStatements()
   const [first, last] = [signed(OURS, 2), signed(OURS, 3)]
   known.addSigned(leafOf(first), first, null)

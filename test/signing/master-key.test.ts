@@ -5,14 +5,14 @@ import { makeMasterKey } from '../../src/signing/master-key.ts'
 const master = makeMasterKey(new Uint8Array(32).fill(1))
 const secret = Buffer.from('a seed of thirty-two bytes, say.')
 
-test('opens what it sealed, and never seals the same way twice', () => {
+test('opens a sealed secret, and never seals it twice to the same bytes', () => {
   const sealed = master.seal(secret, 'here')
   assert.deepEqual(master.open(sealed, 'here'), secret)
   assert.notDeepEqual(master.seal(secret, 'here'), sealed)
   assert.equal(sealed.includes(secret), false)
 })
 
-test('refuses another key, another place, and any changed or missing byte', () => {
+test('refuses another key, another context, and any changed or missing byte', () => {
   const sealed = master.seal(secret, 'here')
   const refused = /cannot be opened: TALLYSTICK_MASTER_KEY/
   assert.throws(() => makeMasterKey(new Uint8Array(32).fill(2)).open(sealed, 'here'), refused)
@@ -26,7 +26,7 @@ test('refuses another key, another place, and any changed or missing byte', () =
   assert.throws(() => master.open(new Uint8Array(0), 'here'))
 })
 
-test('a MAC is of the text, of its context and of the key', () => {
+test('a MAC depends on the text, its context and the key', () => {
   const mac = master.mac('text', 'here')
   assert.equal(mac.length, 32)
   assert.deepEqual(master.mac('text', 'here'), mac)

@@ -7,7 +7,7 @@ const [newBytes, oldBytes] = [new Uint8Array(32).fill(2), new Uint8Array(32).fil
 const [newKey, oldKey] = [makeMasterKey(newBytes), makeMasterKey(oldBytes)]
 const secret = Buffer.from('a seed of thirty-two bytes, say.')
 
-test('while the master key is replaced, what either key has sealed is opened, and what neither has is refused', () => {
+test('with a previous key, secrets and MACs of either key are accepted, and others refused', () => {
   const keys = makeMasterKeys(newBytes, oldBytes)
   for (const key of [newKey, oldKey]) {
     assert.deepEqual(keys.open(key.seal(secret, 'here'), 'here'), secret)
@@ -20,7 +20,7 @@ test('while the master key is replaced, what either key has sealed is opened, an
   assert.ok(!keys.isMac(new Uint8Array(0), 'text', 'here'))
 })
 
-test('it seals with the key that the database says is in use, and changes over with it', () => {
+test('seals with the key that the database uses, and changes over with the database', () => {
   const keys = makeMasterKeys(newBytes, oldBytes)
   keys.followSealed(oldKey.seal(secret, 'server key'), 'server key')
   assert.deepEqual(oldKey.open(keys.seal(secret, 'here'), 'here'), secret)
@@ -30,13 +30,13 @@ test('it seals with the key that the database says is in use, and changes over w
   assert.deepEqual(keys.mac('text', 'here'), newKey.mac('text', 'here'))
 })
 
-test('with no previous key it is the one key, and another one’s are refused', () => {
+test('without a previous key, secrets sealed by another key are refused', () => {
   const keys = makeMasterKeys(newBytes, null)
   assert.throws(() => keys.open(oldKey.seal(secret, 'here'), 'here'), /TALLYSTICK_MASTER_KEY/)
   assert.throws(() => keys.followSealed(oldKey.seal(secret, 'here'), 'here'), /TALLYSTICK_MASTER_KEY/)
 })
 
-test('a key’s id names it, and is not made of its first bytes', () => {
+test('a key’s id depends on the key, and is no part of its bytes', () => {
   assert.equal(masterKeyId(newBytes).length, 8)
   assert.deepEqual(masterKeyId(newBytes), masterKeyId(new Uint8Array(32).fill(2)))
   assert.notDeepEqual(masterKeyId(newBytes), masterKeyId(oldBytes))

@@ -23,7 +23,7 @@ const es256 = makeEs256Signer(pair.privateKey.export({ format: 'der', type: 'pkc
 const ed25519 = makeEd25519Signer(sha256, new Uint8Array(32).fill(1))
 
 describe('sha256', () => {
-  test('is SHA-256, of any bytes and of a view into others', () => {
+  test('equals the SHA-256 of node:crypto, for any bytes and for a view', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 1_000 }), fc.nat(8), (bytes, offset) => {
         const view = bytes.subarray(Math.min(offset, bytes.length))
@@ -32,7 +32,7 @@ describe('sha256', () => {
     )
   })
 
-  test('gives each caller bytes of its own', () => {
+  test('returns separate bytes to each caller', () => {
     const first = sha256(MESSAGE)
     const kept = toHex(first)
     for (let i = 0; i < 1_000; i++) sha256(new Uint8Array([i]))
@@ -42,11 +42,11 @@ describe('sha256', () => {
   })
 })
 
-test('a signer’s kid lies alone, not with the memory of other hashes', () => {
+test('a signer’s kid has a buffer of its own', () => {
   assert.equal(ed25519.kid.buffer.byteLength, ed25519.kid.length)
 })
 
-test('keys of webhooks and peers, of which there are thousands, take no mappings of the process', {
+test('1,000 signers of webhooks and peers take fewer than 500 mappings of the process', {
   skip: process.platform !== 'linux' && 'mappings are counted in /proc',
 }, () => {
   const masterKey = makeMasterKey(randomBytes(32))
@@ -74,12 +74,12 @@ for (const signer of [ed25519, es256]) {
   describe(`a signer of ${alg}`, () => {
     const signature = signer.sign(MESSAGE)
 
-    test('names itself by its key’s thumbprint', () => {
+    test('has its key’s thumbprint as kid', () => {
       assert.equal(toHex(signer.kid), toHex(keyThumbprint(sha256, signer.key)))
       assert.equal(toHex(signer.key.spki), toHex(spkiOf(alg, signer.key.raw)))
     })
 
-    test('signs so that its key verifies', async () => {
+    test('makes signatures that its key verifies', async () => {
       assert.equal(signature.length, 64)
       await assertAll(true, signer.key, MESSAGE, signature)
       assert.ok(verifyEnvelope(envelopeOf(signer), signer.key, nativeProviders))
@@ -120,7 +120,7 @@ describe('ES256', () => {
     await assertAll(false, es256.key, MESSAGE, der.subarray(0, 64))
   })
 
-  test('signs with the lower s, and refuses n - s, which nobody needs a key for', async () => {
+  test('signs with the lower s, and refuses n - s, which can be computed without the key', async () => {
     const n = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
     // Half of OpenSSL's signatures have a high s. So 32 signatures without a high s happen once in four billion runs.
     for (let i = 0; i < 32; i++) {
@@ -139,7 +139,7 @@ describe('ES256', () => {
     }
   })
 
-  test('a key that is no point of the curve verifies nothing, and does not throw', async () => {
+  test('a key off the curve verifies nothing, and does not throw', async () => {
     const raw = es256.key.raw.slice()
     raw[64]! ^= 1
     const key = parsePublicKey('ES256', spkiOf('ES256', raw))
@@ -147,7 +147,7 @@ describe('ES256', () => {
     await assertAll(false, key, MESSAGE, es256.sign(MESSAGE))
   })
 
-  test('makes no signer of a key on another curve', () => {
+  test('refuses to make a signer of a key on another curve', () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-384' })
     refuses('bad_key', () => makeEs256Signer(privateKey.export({ format: 'der', type: 'pkcs8' })))
   })

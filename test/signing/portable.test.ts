@@ -17,7 +17,7 @@ const hashes: PortableHashes = { sha256, sha512: (data) => createHash('sha512').
 const portable = makePortableProviders(hashes)
 const seeds = fc.uint8Array({ minLength: 32, maxLength: 32 })
 
-test('what libsodium signs verifies without native code', async () => {
+test('Ed25519 signatures of libsodium verify without native code', async () => {
   await fc.assert(
     fc.asyncProperty(seeds, fc.uint8Array({ maxLength: 300 }), async (seed, message) => {
       const signer = makeEd25519Signer(sha256, seed)
@@ -30,11 +30,11 @@ test('what libsodium signs verifies without native code', async () => {
 describe('ES256 without native code', () => {
   const key: PublicKey = { alg: 'ES256', raw: new Uint8Array(65), spki: new Uint8Array(91) }
 
-  test('is refused by name', () => {
+  test('is refused with cose_algorithm', () => {
     refuses('cose_algorithm', () => portable.verifySignature(key, new Uint8Array(), new Uint8Array(64)))
   })
 
-  test('is what the caller brings', () => {
+  test('is verified by the function that the caller passes', () => {
     const providers = makePortableProviders(hashes, () => true)
     assert.ok(providers.verifySignature(key, new Uint8Array(), new Uint8Array(64)))
     assert.equal(providers.sha256, sha256)
@@ -79,12 +79,12 @@ function forge(a: bigint, r: bigint, addToKey: Point, addToR: Point, message: Ui
   return { key: keyOf(key), signature: Buffer.concat([point, toLittleEndian(s)]) }
 }
 
-test('takes an honest signature of these pieces', async () => {
+test('all verifiers accept an honest signature of the forging helper', async () => {
   const { key, signature } = forge(5n, 7n, ZERO, ZERO, MESSAGE)
   await assertAll(true, key, MESSAGE, signature)
 })
 
-describe('all refuse', () => {
+describe('all verifiers refuse', () => {
   const honest = forge(5n, 7n, ZERO, ZERO, MESSAGE)
   const [r, s] = [honest.signature.subarray(0, 32), littleEndian(honest.signature.subarray(32))]
 
@@ -136,7 +136,7 @@ describe('all refuse', () => {
   })
 })
 
-test('all use the equation without cofactor: points of mixed order must fit exactly', async () => {
+test('all verifiers use the equation without cofactor: points of mixed order must fit exactly', async () => {
   let taken = 0
   for (let i = 0; i < 24; i++) {
     const message = utf8Encode(`message ${i}`)

@@ -40,14 +40,14 @@ function setUp() {
 const rotated = (world: ReturnType<typeof setUp>['world']) =>
   Object.assign(world, { keys: [OLD, NEW], kid: toHex(NEW.kid) })
 
-test('a key that is known signs at once, with nothing asked', async () => {
+test('a known key signs at once, without a query', async () => {
   const { world, signers } = setUp()
   assert.equal(await signers.load(), OLD)
   assert.equal(signers.signerOf(LEDGER), OLD)
   assert.deepEqual([world.loads, world.looks], [1, 0])
 })
 
-test('loading answers the newest key, and the same signer for a key that was known', async () => {
+test('load returns the newest key, and the same signer for a known key', async () => {
   const { world, signers } = setUp()
   await signers.load()
   rotated(world)
@@ -55,7 +55,7 @@ test('loading answers the newest key, and the same signer for a key that was kno
   assert.equal(signers.signerOf(LEDGER), OLD, 'ledgers move one by one')
 })
 
-test('many ledgers that come upon a new key at the same moment read the keys once', async () => {
+test('many ledgers that need a new key at the same moment load the keys once', async () => {
   const { world, signers } = setUp()
   await signers.load()
   rotated(world)
@@ -68,7 +68,7 @@ test('many ledgers that come upon a new key at the same moment read the keys onc
   assert.equal(world.loads, 2)
 })
 
-test('a load that began before the key was made is followed by another', async () => {
+test('a load that began before the key was made is followed by another load', async () => {
   const { world, signers } = setUp()
   await signers.load()
   const ledger = { ...LEDGER, envelopeKid: toHex(NEW.kid) }
@@ -79,7 +79,7 @@ test('a load that began before the key was made is followed by another', async (
   await assert.rejects(Promise.resolve(early), /cannot open the ledger's envelope key f{64}/)
 })
 
-test('of many entries that are stale at once, one looks which key signs now', async () => {
+test('many entries that are stale at once cause one lookup of the current key', async () => {
   const { world, signers } = setUp()
   await signers.load()
   rotated(world)
@@ -90,7 +90,7 @@ test('of many entries that are stale at once, one looks which key signs now', as
   assert.deepEqual([world.loads, world.looks], [2, 1])
 })
 
-test('callers that still name the old key are given the new one, for longer than they may', async () => {
+test('callers that still name the old key get the new signer for 10 s', async () => {
   const { world, signers } = setUp()
   await signers.load()
   rotated(world)
@@ -103,7 +103,7 @@ test('callers that still name the old key are given the new one, for longer than
   assert.equal(await signers.signerOf(LEDGER), OLD, 'what the caller says is newer')
 })
 
-test('an entry that is stale under the key that was just found makes it look again', async () => {
+test('an entry that is stale under the key just found causes another lookup', async () => {
   const { world, signers } = setUp()
   await signers.load()
   // The ledger's key is still the old key, so the entry is stale for another reason.
@@ -116,7 +116,7 @@ test('an entry that is stale under the key that was just found makes it look aga
   assert.equal(world.looks, 2)
 })
 
-test('a look that fails is not remembered', async () => {
+test('a failed lookup is not remembered', async () => {
   const { world, signers } = setUp()
   await signers.load()
   rotated(world).fault = new Error('the database is away')
@@ -125,7 +125,7 @@ test('a look that fails is not remembered', async () => {
   assert.equal(await signers.signerAfterStale(LEDGER, OLD.kid), NEW)
 })
 
-test('says which key it cannot open, and that a ledger is not there', async () => {
+test('the error names a key that cannot be opened, or reports a missing ledger', async () => {
   const { world, signers } = setUp()
   await signers.load()
   world.kid = toHex(NEW.kid)
@@ -137,7 +137,7 @@ test('says which key it cannot open, and that a ledger is not there', async () =
   await assert.rejects(signers.signerAfterStale(LEDGER, OLD.kid), /no such ledger/)
 })
 
-test('does without a key only where there is none', async () => {
+test('load without any key fails with a hint to migrate', async () => {
   const { world, signers } = setUp()
   world.keys = []
   await assert.rejects(signers.load(), /npm run op -- migrate/)

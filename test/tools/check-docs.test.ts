@@ -6,13 +6,13 @@ import { test } from 'node:test'
 import { CONFIGURATION } from '../../src/variables.ts'
 import { checkDocs } from '../../tools/check-docs.ts'
 
-test('passes what is right, and what an ellipsis leaves out', (t) => {
+test('passes correct pages, and JSON with an ellipsis', (t) => {
   const text =
     '# T\n[src](src/run/config.ts)\n```json\n{"a":1}\n```\n```json\n{"a":…}\n```\n```sh\nnpm start\nnpm ci\n```\n'
   assert.deepEqual(checkDocs(makeDocs(t, text)), [])
 })
 
-test('names each fault with its place', (t) => {
+test('reports each fault with its position', (t) => {
   const text = `[gone](docs/gone.md) TALLYSTICK_NOTHING
 \`\`\`json
 {"a":1,}
@@ -47,7 +47,7 @@ if then
   assert.equal(faults.length, 8)
 })
 
-test('names a link to a heading that is not there, on the same page or another one', (t) => {
+test('reports a link to a missing heading, on the same page or another one', (t) => {
   const text = `# The *first* one: \`npm start\`, and ((more))
 [here](#the-first-one-npm-start-and-more) [there](docs/page.md#its-parts) [not here](#second) [not there](docs/page.md#part)
 `
@@ -60,7 +60,7 @@ test('names a link to a heading that is not there, on the same page or another o
   ])
 })
 
-test('reads the pages of the SDK and of the examples too, and believes a block that makes the file it runs', (t) => {
+test('checks pages of the SDK and examples too, and accepts a script that a block creates', (t) => {
   const root = makeDocs(t, "```sh\ncat > agent.mjs <<'END'\n1\nEND\nnode agent.mjs\n```\n")
   for (const [folder, page] of [
     ['sdk', 'README.md'],

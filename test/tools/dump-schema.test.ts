@@ -4,7 +4,7 @@ import { dumpSchema } from '../../tools/dump-schema.ts'
 import { createTestDatabase } from '../helpers/database.ts'
 import { query } from '../run/postgres/holder.ts'
 
-test('is the same for the same schema, and differs for every kind of change to it', async (t) => {
+test('the dump is the same for the same schema, and differs for every kind of change', async (t) => {
   const { superuserUrl } = await createTestDatabase(t)
   const before = await dumpSchema(superuserUrl)
   assert.equal(await dumpSchema(superuserUrl), before)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import Fastify from 'fastify'
 import { fetchOpenApi } from '../../tools/generate-docs.ts'
 
-test('the documents are not made of a problem: its text is thrown', async (t) => {
+test('a problem instead of the OpenAPI document is thrown with its text', async (t) => {
   const app = Fastify()
   t.after(() => app.close())
   app.get('/openapi.json', async (_request, reply) =>

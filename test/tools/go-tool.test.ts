@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { buildEnvironment, cachedTool, findGo, GO_TOOLS, installGoTool } from '../../tools/go-tool.ts'
 
-test('the cache of a version, a system and a processor is no other one’s', () => {
+test('the path of a cached tool has its version, system and processor', () => {
   const place = { env: { XDG_CACHE_HOME: '/cache' }, platform: 'linux', arch: 'x64' }
   const path = cachedTool('k6', place)
   assert.equal(path, `/cache/tallystick/k6-${GO_TOOLS.k6.version}-linux-x64/k6`)
@@ -13,12 +13,12 @@ test('the cache of a version, a system and a processor is no other one’s', () 
   assert.notEqual(cachedTool('k6', { ...place, platform: 'darwin' }), path)
 })
 
-test('without a cache folder of its own the cache is the user’s', () => {
+test('without XDG_CACHE_HOME the cache is in the user’s home', () => {
   const path = cachedTool('k6', { env: { XDG_CACHE_HOME: '' }, platform: 'linux', arch: 'x64' })
   assert.equal(path, join(homedir(), `.cache/tallystick/k6-${GO_TOOLS.k6.version}-linux-x64/k6`))
 })
 
-test('Go is found on the PATH, before the place of its own installer', (t) => {
+test('findGo returns the Go on the PATH', (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'tallystick-go-'))
   t.after(() => rmSync(dir, { recursive: true }))
   mkdirSync(join(dir, 'bin'))
@@ -27,7 +27,7 @@ test('Go is found on the PATH, before the place of its own installer', (t) => {
   assert.equal(findGo({ PATH: `/nowhere:${join(dir, 'bin')}` }), join(dir, 'bin', 'go'))
 })
 
-test('no setting of another build loosens this one: Go has its own, and the caller’s proxy', () => {
+test('Go gets its own settings and the caller’s proxy, and no setting of another build', () => {
   const env = {
     PATH: '/bin',
     GOPROXY: 'https://proxy',
@@ -40,7 +40,7 @@ test('no setting of another build loosens this one: Go has its own, and the call
   assert.deepEqual([GOSUMDB, GOFLAGS, GOPRIVATE], ['', '', ''])
 })
 
-test('a tool that its variable names is taken as it is, and has to be there', async (t) => {
+test('a tool that a variable names is used as it is, and must exist', async (t) => {
   t.after(() => delete process.env['HELM_UNITTEST'])
   process.env['HELM_UNITTEST'] = process.execPath
   assert.equal(await installGoTool('helm-unittest', assert.fail), process.execPath)

@@ -19,7 +19,7 @@ const PARSED_IN: Readonly<Record<string, string>> = {
 }
 const all = Object.values(TABLES).flatMap((table) => Object.entries(table))
 
-test('each name runs scripts that exist, and its help has a line for each option that they parse, and no other', () => {
+test('each name runs existing scripts, and its help lists every option that they parse', () => {
   const checked: string[] = []
   for (const [name, named] of all) {
     const parsed = new Set<string>()
@@ -34,7 +34,7 @@ test('each name runs scripts that exist, and its help has a line for each option
   assert.ok(checked.length > 17, `${checked}`)
 })
 
-test('soaks and scripts of k6 are named in help as they are in the code', () => {
+test('help names the soaks and k6 scripts of the code', () => {
   const table = /^const SOAKS[^{]*\{\n([\s\S]*?)^\}/m.exec(sourceOf('test/system/soak/soak.ts'))![1]!
   const soaks = [...table.matchAll(/^ {2}'?([a-z-]+)'?: /gm)].map(([, name]) => name!)
   assert.ok(soaks.length > 20)
@@ -42,7 +42,7 @@ test('soaks and scripts of k6 are named in help as they are in the code', () => 
   assert.deepEqual(namesIn(BENCHMARKS['k6']!), [...SCRIPTS])
 })
 
-test('--help has a line for each option, without a name or for an unknown one all names are listed, and nothing is run', async (t) => {
+test('--help lists each option; without a name, or with an unknown one, all names are listed', async (t) => {
   for (const [script, table] of Object.entries(TABLES)) {
     for (const [args, code, fault] of [
       [[], 2, /name a script/],
@@ -81,13 +81,13 @@ async function run(t: TestContext, table: NamedScripts, npmScript: string, args:
   }
 }
 
-test('arguments reach the script, and its exit code comes back', async () => {
+test('arguments reach the script, and its exit code is returned', async () => {
   const { code, stderr } = await runScript('tools/bench.ts', ['proofs', '1', '2'])
   assert.equal(code, 2)
   assert.match(stderr, /^npm run bench -- proofs \[SIZE…\], each at least 1000/)
 })
 
-test('every npm script, and every name behind one, that a file of the repository tells to run, exists', () => {
+test('every npm script, and every name behind one, that a file mentions exists', () => {
   const scripts = JSON.parse(sourceOf('package.json')).scripts
   assert.ok(Object.keys(scripts).length <= 16)
   const patterns = [

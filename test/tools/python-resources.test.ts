@@ -85,7 +85,7 @@ function choicesOf(openApi: OpenApi, schema: Schema): string[] {
   ]
 }
 
-test('what an argument may be in Python is what the API takes', async () => {
+test('the choices of a Python argument equal those of the API', async () => {
   let compared = 0
   for (const { name, args, operations } of METHODS)
     for (const [arg, type] of args) {
@@ -113,7 +113,7 @@ const OTHERWISE = {
   'POST /v1/types/preview': ['name', 'version', 'payload_schema', 'evidence_schema', 'rules', 'agent_signed'],
 } as Readonly<Record<string, readonly string[]>>
 
-test('every member that the API takes is an argument in Python', async () => {
+test('every member that the API accepts is an argument in Python', async () => {
   for (const operation of new Set(METHODS.flatMap(({ operations }) => operations))) {
     const methods = METHODS.filter((each) => each.operations.includes(operation))
     const args = new Set(methods.flatMap((each) => [...each.args.keys()]))
@@ -124,7 +124,7 @@ test('every member that the API takes is an argument in Python', async () => {
   }
 })
 
-test('numbers that a text in Python says of an argument stand in the API’s own description of it', async () => {
+test('numbers in a Python docstring about an argument are in the API’s description of it', async () => {
   let compared = 0
   for (const { name, args, doc, operations } of METHODS)
     for (const arg of args.keys()) {

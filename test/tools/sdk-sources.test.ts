@@ -7,17 +7,17 @@ import { sdkSources } from '../../tools/sdk-sources.ts'
 
 const ROOT = resolve(import.meta.dirname, '..', '..')
 
-test('what the SDK knows of the server', async (t) => {
+test('generated sources of the SDK', async (t) => {
   const openApi = await readOpenApi()
   const sources = await sdkSources(openApi)
 
-  await t.test('is what the application says, made the same each time', async () => {
+  await t.test('equal the files in the repository, and are the same each time', async () => {
     assert.deepEqual(await sdkSources(structuredClone(openApi)), sources)
     for (const [file, text] of Object.entries(sources))
       assert.equal(readFileSync(join(ROOT, file), 'utf8'), text, `${file}: run \`npm run docs\``)
   })
 
-  await t.test('names each shape once', () => {
+  await t.test('name each shape once', () => {
     const api = sources['sdk/generated/api.ts']!
     const names = [...api.matchAll(/^export (?:interface|type) (\w+)/gm)].map(([, name]) => name!)
     assert.equal(new Set(names).size, names.length)
@@ -29,13 +29,13 @@ test('what the SDK knows of the server', async (t) => {
       assert.equal(api.split(once).length, 2, once)
   })
 
-  await t.test('has numbers where an address has digits', () => {
+  await t.test('have numbers for numeric query parameters', () => {
     const query = /export interface PageQuery \{[^}]*\}/.exec(sources['sdk/generated/api.ts']!)![0]
     assert.match(query, /limit\?: number/)
     assert.match(query, /cursor\?: string/)
   })
 
-  await t.test('lets whatever may be left out be undefined, however many lines it takes', () => {
+  await t.test('allow undefined for every optional member, however many lines its type takes', () => {
     const definition = /export interface PostTypesBody \{[\s\S]*?\n\}/.exec(
       sources['sdk/generated/api.ts']!,
     )![0]
@@ -43,7 +43,7 @@ test('what the SDK knows of the server', async (t) => {
     assert.match(definition, /rules\?: Rule\[\] \| undefined\n/)
   })
 
-  await t.test('follows a change of the application', async () => {
+  await t.test('follow a change of the application', async () => {
     const changed = structuredClone(openApi)
     // biome-ignore lint/suspicious/noExplicitAny: JSON
     const { paths, components } = changed as any
@@ -55,7 +55,7 @@ test('what the SDK knows of the server', async (t) => {
     assert.match(sources['sdk/generated/operations.ts']!, /postAgents: \{ [^}]*repeat: 'with-key' \}/)
   })
 
-  await t.test('refuses to name a shape that is gone', async () => {
+  await t.test('are refused if a named shape no longer exists', async () => {
     const changed = structuredClone(openApi)
     // biome-ignore lint/suspicious/noExplicitAny: JSON
     delete (changed as any).components.schemas.Key.properties.rateLimit

@@ -31,7 +31,7 @@ test('links lead to paths of the site: docs/ is its root, other files are below 
   assert.deepEqual([...files.keys()], ['i.png', 'repository/LICENSE.txt', 'repository/test/v.json'])
 })
 
-test('a link that leads nowhere and a page without a title are named', (t) => {
+test('a broken link, and a page without a title, are reported', (t) => {
   assert.throws(
     () => readSite(makeFiles(t, { 'docs/README.md': '# D\n[a](gone.md)' })),
     /docs\/README\.md: the link to docs\/gone\.md is broken/,
@@ -48,7 +48,7 @@ test('each page of the documentation is in the menu and in llms.txt, with its ti
   assert.ok(pages.length > 50)
 })
 
-test('of a built site each link and anchor that leads nowhere is named', (t) => {
+test('each broken link and anchor of a built site is reported', (t) => {
   const root = makeFiles(t, {
     'index.html':
       '<h1 id="top">T</h1><a href="/x/a/b.html#c"></a><a href="#top"></a><a href="#no"></a><a href="a/"></a><img src="/x/gone.png"><script>href="gone"</script>',

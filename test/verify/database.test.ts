@@ -43,14 +43,11 @@ const verify = (
 test('a ledger in its database', async (t) => {
   const app = await buildTestApp(t)
   await fill(t, app)
-  await t.test('verifies, as its owner and as its servers', () => verifiesAsEach(app))
+  await t.test('verifies under the owner’s login and under those of the servers', () => verifiesAsEach(app))
   const owner = await disarm(t, app)
-  await t.test('rows are found that are missing, and rows that no entry explains', () =>
-    findsRows(app, owner),
-  )
-  await t.test(
-    'a cut-off tail is found by a kept checkpoint, and by the ledger’s own where those were forgotten',
-    () => findsCutOffTail(app, owner),
+  await t.test('missing rows, and rows that no entry explains, are found', () => findsRows(app, owner))
+  await t.test('a cut-off tail is found by the ledger’s own checkpoints, or else by a kept one', () =>
+    findsCutOffTail(app, owner),
   )
 })
 
@@ -69,7 +66,7 @@ async function verifiesAsEach(app: TestApp): Promise<void> {
   assert.match(asApi.notices[0]!, /idempotency keys/)
 }
 
-test('records of any time verify, also of the first moment of 1970', async (t) => {
+test('records of any date verify, also of 1970 and before', async (t) => {
   const app = await buildTestApp(t)
   const times = [
     '1970-01-01T00:00:00Z',
@@ -83,7 +80,7 @@ test('records of any time verify, also of the first moment of 1970', async (t) =
   assert.equal(report.failure, null)
 })
 
-test('says what it cannot read, and why, without the password', async (t) => {
+test('reports what cannot be read, and why, without the password', async (t) => {
   const app = await buildTestApp(t)
   const other = await app.newLedger()
   const fails = async (work: Promise<unknown>, kind: string, pattern: RegExp) =>

@@ -54,7 +54,7 @@ async function asOwner(app: TestApp, text: string): Promise<void> {
   )
 }
 
-test('a report lists what was erased, when, why and by whom, from a database and from an export', async (t) => {
+test('the report lists each erasure with time, code and agent, from a database and an export', async (t) => {
   const { app, gone, stored, first, second } = await setUp(t)
   const { id: by } = app.ledger.agent
   const { id: key } = app.ledger.key
@@ -91,7 +91,7 @@ test('a report lists what was erased, when, why and by whom, from a database and
   assert.deepEqual(JSON.parse(json.stdout).erasures, expected)
 })
 
-test('an erasure that nobody carries out is no fault of integrity, and a notice says so', async (t) => {
+test('an erasure that is not carried out is no failure, but a notice', async (t) => {
   const { app, eraser } = await setUp(t)
   assert.deepEqual((await verify(app)).notices, [])
   later(t)
@@ -174,7 +174,7 @@ async function setUpGated(t: TestContext) {
   return { app, eraser, id, completion, verification, verdict }
 }
 
-test('what is erased of a gated record’s steps is listed, and overdue until it is taken away', async (t) => {
+test('erasures in a gated record’s steps are listed, and overdue until carried out', async (t) => {
   const { app, eraser, id, completion, verification, verdict } = await setUpGated(t)
   const names = [completion.id, `${completion.id}/values`, `${id}/reason`]
   const seqs = [completion.seq, verification.seq, verdict.seq]

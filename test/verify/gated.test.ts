@@ -55,7 +55,7 @@ const STATES = [
   'SUBMITTED 3',
 ]
 
-test('every state is rebuilt from the statements: from a database, an export and a server', async (t) => {
+test('every state is rebuilt from the statements of a database, an export and a server', async (t) => {
   const app = await lendGatedApp(t)
   const eraser = openEraser(t, app)
   await fill(app)

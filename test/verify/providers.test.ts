@@ -8,7 +8,7 @@ import { makeSigner } from '../helpers/test-chain.ts'
 
 const MESSAGE = new TextEncoder().encode('a message')
 
-test('libsodium and node:crypto, its stand-in, hash and verify alike', async () => {
+test('libsodium, and node:crypto in its place, hash and verify alike', async () => {
   const native = await loadProviders()
   const standIn = await loadProviders(() => Promise.reject(new Error('no such binary')))
   assert.equal(native.notice, null)

@@ -13,7 +13,7 @@ const collectors = {
 }
 
 for (const [name, make] of Object.entries(collectors)) {
-  test(`hashes of a growing tile in ${name} do not keep the memory that they came in`, async () => {
+  test(`hashes of a growing tile in ${name} do not retain the buffers that they came in`, async () => {
     const bytes = await heldBytes(() => {
       const collector = make()
       for (let size = 1; size < TILE_HASHES; size++)

@@ -97,7 +97,7 @@ test('verifies the chunks of batches on several threads, and counts their record
   await withClient(app.database.superuserUrl, (client) => checkLedger(client, app.ledgerId))
 })
 
-test('verifies every byte of a chunk, and lists metadata as no evidence', { timeout: 120_000 }, async (t) => {
+test('a change of any byte of a chunk is found, except in metadata', { timeout: 120_000 }, async (t) => {
   const app = await setUp(t, true)
   await takeAway(app, app.first, await orderErasure(app, app.first))
   const chunk = (await listStoredChunks(app))[0]!
@@ -119,7 +119,7 @@ test('verifies every byte of a chunk, and lists metadata as no evidence', { time
     assert.equal(verifyWith(zlib.zstdCompressSync(plain.subarray(0, length))).failure?.code, 'chunk_syntax')
 })
 
-test('takes no byte of a compressed chunk for another content', async (t) => {
+test('a changed byte of a compressed chunk never gives other content', async (t) => {
   const app = await setUp(t, true)
   const chunk = app.chunks[0]!
   const verifyWith = await makeVerifierWith(app, chunk)
@@ -410,7 +410,7 @@ const FAULTS: [what: string, change: Change, finding: RegExp][] = [
   ],
 ]
 
-test('finds what the owner of the database changes of a batch', { timeout: 120_000 }, async (t) => {
+test('changes by the database’s owner to a batch are found', { timeout: 120_000 }, async (t) => {
   const app = await setUpErased(t)
   await dropDefences(app)
   const { verdictAfter } = await openTampering(t, app.database.superuserUrl)
@@ -421,10 +421,12 @@ test('finds what the owner of the database changes of a batch', { timeout: 120_0
       assert.match(found, finding)
     })
   }
-  await t.test('and all of it was restored', async () => assert.equal(await verdict(app), 'OK'))
+  await t.test('after all changes are undone, the ledger verifies', async () =>
+    assert.equal(await verdict(app), 'OK'),
+  )
 })
 
-test('takes another metadata of a record, which is free and unsigned', async (t) => {
+test('accepts changed metadata of a record, which is unsigned', async (t) => {
   const app = await setUpErased(t)
   for (const metadata of [Buffer.from('{"other":1}'), Buffer.from('no JSON'), null]) {
     await document({ metadata })(app)
@@ -432,7 +434,7 @@ test('takes another metadata of a record, which is free and unsigned', async (t)
   }
 })
 
-test('notices a payload of a batch that was ordered away long ago and is there', async (t) => {
+test('reports a payload of a batch that is still stored long after its erasure', async (t) => {
   const app = await setUp(t)
   const id = recordIdAt(app.first, 129)
   const at = await orderErasure(app, id)

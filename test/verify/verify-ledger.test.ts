@@ -24,7 +24,7 @@ function makeLedger(entries = 5): TestChain {
   return chain
 }
 
-test('verifies an export, and names what that rests on', async (t) => {
+test('verifies an export, and reports own checkpoint and self-asserted keys', async (t) => {
   const chain = makeLedger()
   chain.notarizeBatch(3)
   const report = await verify(t, chain)
@@ -46,7 +46,7 @@ test('verifies an export, and names what that rests on', async (t) => {
   assert.equal(applyStrict(report).failure?.code, 'keys_not_given')
 })
 
-test('counts keys and checkpoints as given only where the caller gave them', async (t) => {
+test('reports keys and checkpoints as given only if the caller gave them', async (t) => {
   const chain = makeLedger()
   const kid = chain.firstSigner.kidHex
   const given = await verify(t, chain, { kids: [kid], checkpoints: [chain.checkpoint(4)] })
@@ -62,7 +62,7 @@ test('counts keys and checkpoints as given only where the caller gave them', asy
   assert.equal(pinned.keys, 'pinned')
 })
 
-test('follows a rotation, but counts a later key as no word about what lies before it', async (t) => {
+test('follows a key rotation, but trusts nothing before a key that was given alone', async (t) => {
   const chain = makeLedger()
   chain.rotateServerKey()
   chain.notarize()
@@ -71,7 +71,7 @@ test('follows a rotation, but counts a later key as no word about what lies befo
   assert.equal((await verify(t, chain, { kids: [later, chain.firstSigner.kidHex] })).keys, 'given')
 })
 
-test('refuses a ledger with other keys than those that were given or pinned', async (t) => {
+test('refuses a ledger without the given or pinned keys with trusted_key_absent', async (t) => {
   const chain = makeLedger()
   const other = makeSigner().kidHex
   for (const options of [{ kids: [other] }, { pinned: new Map([[chain.ledger, other]]) }]) {
@@ -81,7 +81,7 @@ test('refuses a ledger with other keys than those that were given or pinned', as
   }
 })
 
-test('names the first bad entry, its code and reason, whichever thread found it', async (t) => {
+test('reports the first bad entry with code and reason, with any number of threads', async (t) => {
   const chain = makeLedger(200)
   const lines = chain.exportLines()
   lines[150] = lines[150]!.replace('"n":149', '"n":999')
@@ -95,7 +95,7 @@ test('names the first bad entry, its code and reason, whichever thread found it'
   }
 })
 
-test('reads ranges in order on several threads, with progress to the end', async (t) => {
+test('reads ranges in order on several threads, and reports progress to the end', async (t) => {
   const chain = makeChain()
   for (let i = 0; i < 900; i++) chain.notarize({}, undefined, { text: 'x'.repeat(1000), i })
   const seen: { entries: number; done: number; total: number }[] = []
@@ -110,7 +110,7 @@ test('reads ranges in order on several threads, with progress to the end', async
   assert.equal(seen.at(-1)?.entries, 903)
 })
 
-test('says that an empty ledger is empty, and trusts nothing about it', async (t) => {
+test('an empty ledger verifies as empty, and fails against a given checkpoint or key', async (t) => {
   const empty = makeChain({ empty: true })
   const report = await verifyText(t, textOf(empty.exportLines(null)), { pinned: new Map([['led_x', 'y']]) })
   assert.equal(
@@ -126,7 +126,7 @@ test('says that an empty ledger is empty, and trusts nothing about it', async (t
   assert.equal(keyed.failure?.code, 'trusted_key_absent')
 })
 
-test('takes a ledger without a checkpoint yet, and a file without a newline at its end', async (t) => {
+test('accepts a ledger without a checkpoint, and a file without a last newline', async (t) => {
   const chain = makeLedger()
   const report = await verifyText(t, textOf(chain.exportLines(null)).trimEnd())
   assert.match(formatReport(report), /checkpoint=none covered=0 own=0 of 8$/)
@@ -152,7 +152,7 @@ test('refuses an export that is cut off anywhere', async (t) => {
   }
 })
 
-test('refuses a file whose checkpoint, ledger or keys are not the chain’s', async (t) => {
+test('refuses a file with a checkpoint, ledger id or keys of another ledger', async (t) => {
   const chain = makeLedger()
   const lines = chain.exportLines(makeLedger(9).checkpoint())
   assert.equal((await verifyText(t, textOf(lines))).failure?.code, 'checkpoint_foreign')
@@ -176,7 +176,7 @@ test('refuses a file whose checkpoint, ledger or keys are not the chain’s', as
   assert.equal(await codeOf({ unknown: 1 }), undefined)
 })
 
-test('refuses entries of a key that is said to be compromised, beyond a kept checkpoint', async (t) => {
+test('refuses entries of a compromised key, except up to a kept checkpoint', async (t) => {
   const chain = makeLedger()
   const head = JSON.parse(chain.exportLines()[0]!)
   head.keys[0].compromisedAt = '2026-11-20T12:00:00.000Z'
@@ -185,7 +185,7 @@ test('refuses entries of a key that is said to be compromised, beyond a kept che
   assert.ok((await verifyText(t, text, { checkpoints: [chain.checkpoint()] })).ok)
 })
 
-test('takes an export that withholds documents, and says so', async (t) => {
+test('accepts an export that withholds documents, with a notice', async (t) => {
   const chain = makeLedger()
   chain.notarizeBatch(2)
   const head = { ...JSON.parse(chain.exportLines()[0]!), documents: 'withheld' }
@@ -197,7 +197,7 @@ test('takes an export that withholds documents, and says so', async (t) => {
   assert.equal((await verify(t, chain)).failure?.code, 'document_presence')
 })
 
-test('says what cannot be read, and why', async (t) => {
+test('reports what cannot be read, and why', async (t) => {
   const files = temporaryFiles(t)
   const fails = async (path: string, kind: string, pattern: RegExp) =>
     assert.rejects(verifyLedger(exportFile(path)), (error) => {
@@ -215,7 +215,7 @@ test('says what cannot be read, and why', async (t) => {
   await fails(files.write('e', 'null\n'), 'not_a_ledger', /is not an export/)
 })
 
-test('verifies a stream by spooling it, and leaves nothing behind', async () => {
+test('verifies a stream through a temporary file, and removes the file', async () => {
   const text = textOf(makeLedger().exportLines())
   async function* pieces() {
     for (let at = 0; at < text.length; at += 777) yield new TextEncoder().encode(text.slice(at, at + 777))

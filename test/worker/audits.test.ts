@@ -9,7 +9,7 @@ import { temporaryDir } from '../helpers/postgres.ts'
 import { makeEntry } from '../helpers/test-ledger.ts'
 import { until } from '../helpers/wait.ts'
 
-test('a running worker does the audit that was asked for over HTTP, and its metrics say so', async (t) => {
+test('a running worker does an audit requested over HTTP, and its metrics show the result', async (t) => {
   const { app, metrics } = await setUp(t)
   await app.notarize()
   const asked = expectStatus(202, await app.send('POST', '/v1/audits', { body: {} })).json()
@@ -32,7 +32,7 @@ test('a running worker does the audit that was asked for over HTTP, and its metr
   assert.match(text, /tallystick_jobs{queue="audit",state="waiting"} 0\n/)
 })
 
-test('a running worker finds an entry that nobody signed within seconds', async (t) => {
+test('a running worker finds an unsigned entry within seconds', async (t) => {
   const { app, metrics } = await setUp(t)
   await appendAsApi(app, [makeEntry(await asTestLedger(app))])
   await until(async () => /tallystick_ledger_faults 1\n/.test(await read(metrics)), PATIENCE_MS)

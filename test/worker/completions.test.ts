@@ -13,7 +13,7 @@ import { raiseVerifiedSizes } from '../helpers/verified-sizes.ts'
 import { assertVerifies } from '../helpers/verify-app.ts'
 import { until } from '../helpers/wait.ts'
 
-test('running workers verify what is submitted, once, and expire what is not; the metrics say so', async (t) => {
+test('running workers verify each completion once, and expire records without one', async (t) => {
   const app = await lendGatedApp(t)
   const metrics = await runWorker(t, app)
   await runWorker(t, app)
@@ -39,7 +39,7 @@ test('running workers verify what is submitted, once, and expire what is not; th
     assert.match(text, line)
 })
 
-test('a completion that is not what was signed is a dead letter, and once it is mended an operator has it verified', async (t) => {
+test('a changed completion becomes a dead letter, and is verified after repair and redrive', async (t) => {
   const app = await lendGatedApp(t)
   const id = await submit(app, PASSING)
   const other = await submit(app, PASSING)
@@ -64,7 +64,7 @@ test('a completion that is not what was signed is a dead letter, and once it is 
   assert.equal(await isDead(), false)
 })
 
-test('what was submitted in time is verified, also by a worker that comes after the deadline', async (t) => {
+test('a completion submitted in time is verified, also by a worker that starts after the deadline', async (t) => {
   const app = await lendGatedApp(t)
   const deadline = new Date(Date.now() + 1_500).toISOString()
   const inTime = await submit(app, PASSING, { deadline })

@@ -10,7 +10,7 @@ import { until } from '../helpers/wait.ts'
 
 const idOf = (prefix: string, n: number) => `${prefix}_01m80jhwa7f9rrq0ry0xny0wg${n}`
 
-test('of a batch each job ends as it deserves: one that fails is retried, one that is hopeless is a dead letter', async (t) => {
+test('in a batch a failed job is retried, and a hopeless one becomes a dead letter', async (t) => {
   const app = await lendApp(t)
   const lines: string[] = []
   const log = openLog('info', { write: (line: string) => void lines.push(line) })
@@ -66,7 +66,7 @@ test('of a batch each job ends as it deserves: one that fails is retried, one th
   ])
 })
 
-test('a batch that throws has failed as a whole, and is said once', async (t) => {
+test('a batch that throws fails as a whole, and is logged once', async (t) => {
   const app = await lendApp(t)
   const lines: string[] = []
   const log = openLog('info', { write: (line: string) => void lines.push(line) })
@@ -92,7 +92,7 @@ test('a batch that throws has failed as a whole, and is said once', async (t) =>
   )
 })
 
-test('a slot takes one job until it ends, whatever becomes of it: jobs are deleted, and one that throws is said', async (t) => {
+test('a slot runs one job until it ends; ended jobs are deleted, and a failure is logged', async (t) => {
   const app = await lendApp(t)
   const lines: string[] = []
   const log = openLog('info', { write: (line: string) => void lines.push(line) })
@@ -142,7 +142,7 @@ test('a slot takes one job until it ends, whatever becomes of it: jobs are delet
   assert.equal(underWay.size, 0)
 })
 
-test('a job whose deletion fails is deleted with the next round, and not done again', async (t) => {
+test('a job whose deletion fails is deleted in the next round, and not run again', async (t) => {
   const app = await lendApp(t)
   const { boss, close } = await openQueues(testDatabase(app.database.workerUrl), openLog('silent'))
   t.after(close)

@@ -10,7 +10,7 @@ import { lendApp } from '../helpers/lent-app.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 import { until } from '../helpers/wait.ts'
 
-test('a running worker publishes a checkpoint soon after an entry, and keeps it outside', async (t) => {
+test('a running worker publishes a checkpoint soon after an entry, and stores it as a file', async (t) => {
   const app = await lendApp(t)
   const dataDir = await mkdtemp(join(tmpdir(), 'tallystick-worker-'))
   const worker = await startWorker({
@@ -32,7 +32,7 @@ test('a running worker publishes a checkpoint soon after an entry, and keeps it 
   }
 })
 
-test('does not start with the API’s login, which must not read the note key, nor with the owner’s', async (t) => {
+test('does not start with the login of the API or of the owner', async (t) => {
   const app = await lendApp(t)
   const config = testConfig(app.database.apiUrl)
   await assert.rejects(startWorker({ ...config, workerUrl: app.database.apiUrl }), /permission denied/)

@@ -16,13 +16,13 @@ const CLEAN = {
   deliveries: null,
 }
 
-test('a run is clean where the ledgers hold what was acknowledged, and no more than was sent', () => {
+test('a run has no faults if the ledgers contain all acknowledged records and none that was not sent', () => {
   assert.deepEqual(findFaults(CLEAN), [])
   assert.deepEqual(findFaults({ ...CLEAN, unanswered: 5, found: 105 }), [])
   assert.deepEqual(findFaults({ ...CLEAN, deliveries: { due: 100, received: 100 } }), [])
 })
 
-test('each thing that is lost, doubled, bad, dead or not delivered is named', () => {
+test('names each fault: missing, extra and bad records, dead letters, ended processes, lost deliveries', () => {
   const named: [Partial<typeof CLEAN>, string][] = [
     [{ found: 99 }, '1 acknowledged records are missing from all ledgers'],
     [{ found: 101 }, '1 records are neither acknowledged nor left unanswered'],

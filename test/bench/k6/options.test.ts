@@ -3,14 +3,14 @@ import { test } from 'node:test'
 import { parseOptions } from '../../../bench/k6/options.ts'
 import { SCRIPTS } from '../../../bench/k6/scenarios.ts'
 
-test('a script is named, several are, or all of them', () => {
+test('accepts one script, several scripts, or all', () => {
   assert.deepEqual(parseOptions(['zipfian']).scripts, ['zipfian'])
   assert.deepEqual(parseOptions(['overload', 'replicas']).scripts, ['overload', 'replicas'])
   assert.deepEqual(parseOptions(['all']).scripts, SCRIPTS)
   assert.equal(SCRIPTS.length, 11)
 })
 
-test('without options a run is short, seeded, gated, and leaves its report in bench/results', () => {
+test('defaults: a short run, seed 1, the fsync gate, and reports in bench/results', () => {
   assert.deepEqual(parseOptions(['zipfian']), {
     scripts: ['zipfian'],
     profile: 'short',
@@ -26,14 +26,14 @@ test('without options a run is short, seeded, gated, and leaves its report in be
   })
 })
 
-test('options are read', () => {
+test('parses profile, peak, servers, seconds, seed and out', () => {
   const text = 'notarize-ramp --profile full --peak 5000 --servers 2 --seconds 30 --seed 7 --out o'
   const { profile, peak, servers, seconds, seed, outDir } = parseOptions(text.split(' '))
   assert.deepEqual([profile, peak, servers, seconds, seed, outDir], ['full', 5000, 2, 30, 7, 'o'])
   assert.equal(parseOptions(['notarize-ramp', '--peak', 'max']).peak, 'max')
 })
 
-test('what is unknown or out of range is refused, with its name', () => {
+test('refuses unknown options and values out of range, by name', () => {
   const refused: [string, RegExp][] = [
     ['', /name a script/],
     ['nothing-such', /no script nothing-such/],

@@ -7,7 +7,7 @@ import type { DrivenRound } from '../../../bench/k6/types.ts'
 
 const SPIN_MS = 1_500
 
-test('replicas says which CPU has nothing left: that of the API, that of the machine, or none', () => {
+test('replicas names the exhausted CPU: that of the API, that of the machine, or none', () => {
   const api = 'the CPU of the API processes'
   assert.deepEqual(findEnds({ API: 0.97, postgres: 0.4, k6: 0.3 }, true, 4), [api])
   assert.deepEqual(findEnds({ 'API 1': 0.95, 'API 2': 0.93, postgres: 1, k6: 0.9 }, true, 4), [
@@ -22,13 +22,13 @@ test('replicas says which CPU has nothing left: that of the API, that of the mac
   ])
 })
 
-test('replicas says how much of the machine somebody else used', () => {
+test('replicas reports how much CPU other processes used', () => {
   assert.deepEqual(findEnds({ API: 0.5, postgres: 0.2, k6: 0.3, others: 0.954 }, true, 2), [
     "the machine's 2 cores, 0.95 of them used by others",
   ])
 })
 
-test('replicas never says that the CPU of a process was at its end where no quota held it', () => {
+test('replicas never names a process’s CPU as exhausted if no quota limited it', () => {
   assert.deepEqual(findEnds({ API: 1.2, postgres: 0.2, k6: 0.1 }, false, 4), [
     "no CPU: requests wait for the ledger's commits",
   ])
@@ -45,16 +45,16 @@ test('replicas compares the rates of two and three processes with that of one', 
   })
 })
 
-test('replicas has no ratio without the round of one process', () => {
+test('replicas reports no ratio without a round of one process', () => {
   assert.deepEqual(replicas.combine([driven(3, 900)]).figures, { rate3: 900 })
 })
 
-test('the periods in which a process ran into its quota are read from the group', () => {
+test('parses the number of throttled periods from the cgroup’s cpu.stat', () => {
   const text = 'nr_periods 31\nnr_throttled 9\nthrottled_time 584834172\nnr_bursts 0\nburst_time 0\n'
   assert.deepEqual(parseThrottling(text), { periods: 31, throttledPeriods: 9 })
 })
 
-test('a process that is held to one CPU uses no more, with as many threads as it likes', async (t) => {
+test('a process limited to one CPU uses no more, however many threads it has', async (t) => {
   const child = spawn(process.execPath, ['-e', SPIN_ON_TWO_THREADS], { stdio: ['ignore', 'pipe', 'inherit'] })
   t.after(() => child.kill('SIGKILL'))
   const quota = limitToOneCpu(child.pid!)

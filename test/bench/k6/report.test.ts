@@ -26,7 +26,7 @@ test('a report is one file of JSON, with the machine, the audit and every second
   assert.ok(report.preflight)
 })
 
-test('a report fails where a threshold is crossed, a check or an audit is bad, or a script’s own finding is', () => {
+test('a report has a fault for a crossed threshold, a failed check, a bad audit or a script’s finding', () => {
   const options = parseOptions(['notarize-ramp'])
   assert.deepEqual(makeReport(madeOf([resultOf()], options)).faults, [])
   const crossed = resultOf({
@@ -45,7 +45,7 @@ test('a report fails where a threshold is crossed, a check or an audit is bad, o
   )
 })
 
-test('memory that grows fails a run of two minutes, and says nothing of one of seconds', () => {
+test('growing memory is a fault of a run of two minutes, but not of 30 seconds', () => {
   const options = parseOptions(['notarize-ramp'])
   const memory = {
     API: { mean: 200, slope: 10, max: 240, percent: 12 },
@@ -57,7 +57,7 @@ test('memory that grows fails a run of two minutes, and says nothing of one of s
   assert.deepEqual(faultsAfter(130_000), ['memory of API grew by 12.0 % in the second half'])
 })
 
-test('a goal is met, not met, or not tried where the run did not ask for it', () => {
+test('a goal is met, not met, or not tried if the run did not reach its load', () => {
   const full = { profile: 'full' } as const
   assert.equal(judgeGoal({ atLeast: 10 }, 10, full), 'met')
   assert.equal(judgeGoal({ atLeast: 10 }, 9.9, full), 'not met')
@@ -72,7 +72,7 @@ test('a goal is met, not met, or not tried where the run did not ask for it', ()
   assert.equal(judgeGoal({ atMost: 0 }, 1, short), 'not met', 'there must be no errors in any run')
 })
 
-test('the table has what was published, what was measured, what k6 took, our generator and the goal', () => {
+test('the table shows published and measured figures, the CPU of k6, our own generator and the goal', () => {
   const about = { options: { profile: 'full' }, extras: {} } as const
   const runs = [
     { cpu: { API: 0.5, k6: 1 }, wallMs: 10_000 },
@@ -88,7 +88,7 @@ test('the table has what was published, what was measured, what k6 took, our gen
   ])
 })
 
-test('a goal that no run of the profile reaches for has its row, and is not tried', () => {
+test('a goal beyond the load of the run has a row and is not tried', () => {
   const published = readPublished('mixed-users')
   const extras = { tried: { users: 6_000 } }
   const figures = { users: 6_000, rate: 900, p99: 1_200, failedPercent: 0 }
@@ -99,7 +99,7 @@ test('a goal that no run of the profile reaches for has its row, and is not trie
   )
 })
 
-test('of three runs the median counts, with its spread, and what spreads by more than a tenth is noisy', () => {
+test('of three runs the median is reported with its spread; a spread above 10 % is noisy', () => {
   const rounds = [100, 120, 110].map((rate) => ({
     round: { name: '', servers: 1 },
     runs: [runOf({ figures: { rate, readP99: 5 } })],
@@ -109,7 +109,7 @@ test('of three runs the median counts, with its spread, and what spreads by more
   assert.deepEqual(extras!['noisy'], ['rate'])
 })
 
-test('a rate is held only if it is reached, quickly, and nothing was dropped, refused or failed', () => {
+test('a rate is sustained only if reached with low p99 and nothing dropped, refused or failed', () => {
   const step = (change: object) => {
     const given = { rate: 990, p99: 100, dropped: 0, refused: 0, failed: 0, ...change }
     const { rate, p99, failed, ...extras } = given

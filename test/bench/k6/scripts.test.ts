@@ -25,7 +25,7 @@ for (const script of SCRIPTS) {
     assert.match(text, new RegExp(`makeSummary\\(\\s*'${script}'`))
   })
 
-  test(`what was published of ${script} is what its text says`, () => {
+  test(`the published figures of ${script} occur in its text`, () => {
     const { elsewhere, figures, what } = readPublished(script)
     assert.ok(what.length > 0)
     for (const { id, published, unit } of figures)

@@ -27,7 +27,7 @@ const RECORDING = [
   { event: 'stop', data: [[4000]] },
 ]
 
-test('of k6’s recording each period has its time and the values of its metrics, by their names in order', () => {
+test('parses k6’s recording into periods with their time and sorted metrics', () => {
   const points = readRecording(RECORDING.map((event) => JSON.stringify(event)).join('\n'))
   assert.deepEqual(points, [
     { atMs: 1000, metrics: {} },
@@ -43,14 +43,14 @@ test('of k6’s recording each period has its time and the values of its metrics
   ])
 })
 
-test('metrics are read from the text of Prometheus, with their labels', () => {
+test('parses metrics with their labels from Prometheus text', () => {
   assert.deepEqual(parseMetrics('# HELP a b\n# TYPE a counter\na 1\nb{c="d e",f="g"} 2.5\n'), [
     ['a', 1],
     ['b{c="d e",f="g"}', 2.5],
   ])
 })
 
-test('of five seconds the mean is left, also of a last group that is smaller', () => {
+test('averages samples over five seconds, also a smaller last group', () => {
   const sample = (second: number) => ({
     atMs: second * 1000,
     cores: { API: second },

@@ -7,7 +7,7 @@ const STEPS = makeSteps([
   { name: '500', target: 500, rampSeconds: 4, holdSeconds: 20 },
 ])
 
-test('each step is a ramp and a time in which its load is held', () => {
+test('each step is a ramp followed by a constant load', () => {
   assert.deepEqual(STEPS.stages, [
     { duration: '1s', target: 100 },
     { duration: '20s', target: 100 },
@@ -17,11 +17,11 @@ test('each step is a ramp and a time in which its load is held', () => {
   assert.equal(STEPS.seconds, 45)
 })
 
-test('a step has its name only while its load is held', () => {
+test('a step is named only while its load is constant', () => {
   const names = [0, 999, 1_000, 20_999, 21_000, 24_999, 25_000, 44_999].map((ms) => STEPS.nameAt(ms))
   assert.deepEqual(names, [BETWEEN, BETWEEN, '100', '100', BETWEEN, BETWEEN, '500', '500'])
 })
 
-test('what comes after the last step belongs to none', () => {
+test('time after the last step belongs to no step', () => {
   assert.equal(STEPS.nameAt(45_000), BETWEEN)
 })

@@ -22,7 +22,7 @@ function exact(items: number, theta = 0.99): number[] {
   return weights.map((weight) => weight / total)
 }
 
-test('the ranks up to any one come up as often as in Zipf’s distribution, within 2 % of all draws', () => {
+test('cumulative frequencies of ranks match Zipf’s distribution within 2 % of all draws', () => {
   for (const items of SIZES) {
     const [drawn, due] = [distribution(items), exact(items)]
     let [sumDrawn, sumDue, largest] = [0, 0, 0]
@@ -35,7 +35,7 @@ test('the ranks up to any one come up as often as in Zipf’s distribution, with
   }
 })
 
-test('the first two ranks are exact', () => {
+test('the first two ranks have exact frequencies', () => {
   for (const items of SIZES) {
     const [drawn, due] = [distribution(items), exact(items)]
     for (const rank of [0, 1])
@@ -54,7 +54,7 @@ test('every rank can come up, and none beyond the last', () => {
   assert.equal(rankAt(zipf, 1 - 2 ** -32), 999)
 })
 
-test('ranks and places are one to one, and the first ten ranks are no neighbours', () => {
+test('ranks map one to one to slots, and the first ten ranks are not adjacent', () => {
   for (const items of SIZES) {
     const zipf = makeZipf(items)
     const places = Array.from({ length: items }, (_, rank) => placeOf(zipf, rank))
@@ -68,14 +68,14 @@ test('ranks and places are one to one, and the first ten ranks are no neighbours
   }
 })
 
-test('the figures survive being handed on as JSON', () => {
+test('the parameters survive a JSON round trip', () => {
   for (const items of SIZES) {
     const zipf = makeZipf(items)
     assert.deepEqual(JSON.parse(JSON.stringify(zipf)), zipf)
   }
 })
 
-test('refuses what it has no formula for', () => {
+test('refuses item counts and thetas outside its formula', () => {
   for (const items of [1, 1.5, 2_000_000]) assert.throws(() => makeZipf(items), /items/)
   for (const theta of [1, -0.1, Number.NaN]) assert.throws(() => makeZipf(100, theta), /theta/)
 })

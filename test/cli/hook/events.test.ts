@@ -12,7 +12,7 @@ function recordOfText(text: string, include = false) {
 
 const recordOfEvent = (event: object) => recordOfText(JSON.stringify(event))
 
-test('an id that no reference can hold has none, and its call is recorded all the same', () => {
+test('an id that is not a valid reference is omitted, and its call is still recorded', () => {
   const event = { hook_event_name: 'PreToolUse', tool_name: 'Bash', tool_use_id: 't1' }
   for (const session_id of ['s\u0001', 's\u0085', 's'.repeat(250)]) {
     const { payload, options } = recordOfEvent({ ...event, session_id })
@@ -21,7 +21,7 @@ test('an id that no reference can hold has none, and its call is recorded all th
   }
 })
 
-test('the digest of a text is of its bytes, that of another value of its canonical form or its JSON text', () => {
+test('a text’s digest is of its bytes, another value’s of its canonical form or JSON text', () => {
   const done = { sha256: sha256('done'), of: 'bytes', length: 4 }
   const output = { sha256: sha256('{"a":[2],"b":1}'), of: 'jcs', length: 15 }
   const doubled = '{"hook_event_name":"PostToolUse","x":1,"x":2,"tool_response":'
@@ -36,7 +36,7 @@ test('the digest of a text is of its bytes, that of another value of its canonic
   )
 })
 
-test('the digest of a value that is too deep for a form is of its JSON text', () => {
+test('a value too deep for the canonical form has the digest of its JSON text', () => {
   const deep = `${'['.repeat(200)}${']'.repeat(200)}`
   for (const name of ['tool_response', 'error']) {
     const event = name === 'error' ? 'PostToolUseFailure' : 'PostToolUse'
@@ -46,7 +46,7 @@ test('the digest of a value that is too deep for a form is of its JSON text', ()
   }
 })
 
-test('the text of an error is content: without --content a record has its digest', () => {
+test('an error’s text is content: without --content only its digest is recorded', () => {
   const text = 'Exit code 1\nDATABASE_URL=postgres://app:secret@db/app'
   const errorDigest = { sha256: sha256(text), of: 'bytes', length: text.length }
   const failed = (error: unknown) => JSON.stringify({ hook_event_name: 'PostToolUseFailure', error })
@@ -172,7 +172,7 @@ function recordOfHeld(name: string) {
 }
 
 for (const [host, names] of Object.entries(BEFORE))
-  test(`events that come before a deed are gated with --fail-closed: ${host}`, () => {
+  test(`events before an action are gated with --fail-closed: ${host}`, () => {
     for (const name of names) {
       const { type, payload, isBefore, options } = recordOfHeld(name)
       assert.deepEqual(
@@ -185,7 +185,7 @@ for (const [host, names] of Object.entries(BEFORE))
     }
   })
 
-test('events that come after a deed, or are not about one, are recorded and not gated', () => {
+test('events after an action, or about none, are recorded and not gated', () => {
   for (const name of AFTER) {
     const { isBefore, payload } = recordOfHeld(name)
     assert.equal(isBefore, false, name)
@@ -193,7 +193,7 @@ test('events that come after a deed, or are not about one, are recorded and not 
   }
 })
 
-test('an MCP tool has its own name and its server, in the name or in a member of Gemini CLI', () => {
+test('an MCP tool is recorded with its own name and server, also for Gemini CLI', () => {
   const named = (members: object) => {
     const { name, server } = recordOfEvent({ hook_event_name: 'BeforeTool', ...members }).payload
     return [name, server]

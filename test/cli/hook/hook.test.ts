@@ -97,7 +97,7 @@ test('an event and its content may begin with a byte order mark, as shells of Wi
   assert.deepEqual([code, stderr, readdirSync(join(directory, 'inbox')).length], [0, '', 1])
 })
 
-test('ends with 0 whatever it is told, and says why nothing is recorded', async (t) => {
+test('exits with 0 for any input, and prints why nothing was recorded', async (t) => {
   const { directory, write } = temporaryFiles(t)
   const file = write('file', '')
   for (const [input, spool, reason] of [
@@ -111,7 +111,7 @@ test('ends with 0 whatever it is told, and says why nothing is recorded', async 
   }
 })
 
-test('with --fail-closed it denies what it does not understand, its own arguments included', async (t) => {
+test('with --fail-closed, invalid events and invalid arguments are denied', async (t) => {
   const args = ['hook', '--spool', temporaryFiles(t).directory]
   for (const [wrong, input, reason] of [
     [['--fail-closed'], 'no JSON', /is not JSON/],
@@ -126,7 +126,7 @@ test('with --fail-closed it denies what it does not understand, its own argument
   assert.equal((await runAlone([...args, '--timeout', '301'], { input: '{}' })).code, 64)
 })
 
-test('with --fail-closed a tool call waits for the ledger, and without it is denied, and that is recorded later', async (t) => {
+test('with --fail-closed, a call waits for the ledger; without the ledger it is denied, and recorded later', async (t) => {
   const app = await sharedCliApp(t)
   const network = await startTcpProxy(t, app.url)
   const env = { ...app.env, TALLYSTICK_URL: network.url }
@@ -172,7 +172,7 @@ test('prints settings whose command records', async (t) => {
   assert.equal(payload['framework'], 'claude-code')
 })
 
-test('the settings give the agent more time than a hook takes that holds a call, and leave the others alone', async () => {
+test('the settings set an agent timeout above that of a gated hook, and none for other hooks', async () => {
   const timeoutsOf = async (...args: string[]) => {
     const { stdout } = await runAlone(['hook', '--settings', ...args])
     const { hooks } = JSON.parse(stdout) as { hooks: Record<string, { hooks: { timeout?: number }[] }[]> }

@@ -23,7 +23,7 @@ function statusOf(name: string, members: object): string {
 const response = (tool_response: unknown) => statusOf('PostToolUse', { tool_response })
 const failure = (members: object) => statusOf('PostToolUseFailure', members)
 
-test('the outcome of each case is that of the table', async (t) => {
+test('each case has the outcome of the table', async (t) => {
   const cases = outcomeCases('hook')
   cases.expect('returns', [response({ stdout: 'done', interrupted: false })])
   cases.expect('throws-error', [failure({ error: 'exit code 1' })])
@@ -60,7 +60,7 @@ async function deniedOf(t: Parameters<typeof temporaryFiles>[0]): Promise<string
   return [...texts.join('').matchAll(/"status":"(\w+)"/g)].map(([, status]) => status!)
 }
 
-test('an answer with a sign of a failure, an interrupt or work that continues is not ok', () => {
+test('an answer with a sign of failure, interruption or unfinished work is not ok', () => {
   for (const [answer, status] of [
     [{ stdout: '', interrupted: true }, 'unknown'],
     [{ stdout: '', backgroundTaskId: 'b1' }, 'unknown'],
@@ -97,7 +97,7 @@ test('a session or subagent that the host reports as failed or aborted is not ok
   assert.equal(statusOf('SessionEnd', { reason: 'prompt_input_exit' }), 'ok')
 })
 
-test('a shell command of Gemini CLI ended well only if the text for its model has no other end', () => {
+test('a shell command of Gemini CLI is ok only if the model’s text reports no other end', () => {
   const shell = (llmContent: unknown, returnDisplay: unknown = 'done', tool_name = 'run_shell_command') =>
     statusOf('AfterTool', { tool_name, tool_response: { llmContent, returnDisplay } })
   const wrapped = (text: string) => `<untrusted_context>\n${text}\n</untrusted_context>`
@@ -132,7 +132,7 @@ test('a shell command of Gemini CLI ended well only if the text for its model ha
   assert.equal(shell('Exit Code: 3', '', 'read_file'), 'ok')
 })
 
-test('a subagent of Gemini CLI ended well only if it reached its goal', () => {
+test('a subagent of Gemini CLI is ok only if it reached its goal', () => {
   const subagent = (display: object) =>
     statusOf('AfterTool', {
       tool_name: 'codebase_investigator',

@@ -4,7 +4,7 @@ import { ambiguityOf, skeletonOf } from '../../../cli/mcp-proxy/ambiguity.ts'
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
 
-test('every character that Unicode folds to a letter, in any language or form, is that letter in a name', () => {
+test('a character that Unicode folds to a letter counts as that letter in a name', () => {
   const missed: string[] = []
   // No character above this range becomes a Latin letter when its case is changed.
   for (let code = 0x80; code < 0x20000; code++) {
@@ -30,7 +30,7 @@ test('every character that Unicode folds to a letter, in any language or form, i
   assert.deepEqual(missed, [])
 })
 
-test('a method of other characters than MCP has in its names is inexact: a server may decode it', () => {
+test('a method with characters outside MCP’s names is ambiguous, because a server may decode it', () => {
   const methods = [
     '%74ools/call',
     't%6Fols/call',

@@ -34,7 +34,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test('proxy and server end, however the client ends the proxy, and however deep the server is', {
+test('proxy and server end however the client stops the proxy, also behind shells', {
   skip: process.platform === 'win32',
 }, async (t) => {
   const { directory, write } = temporaryFiles(t)

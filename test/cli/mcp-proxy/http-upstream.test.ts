@@ -307,7 +307,7 @@ test('a JSON-RPC error without the id of the request gets that id; other texts i
   assert.match(said[0]!, /not an MCP message: "started"/)
 })
 
-test('a line with a byte order mark is sent without it, and a batch has an answer for each request', async (t) => {
+test('a byte order mark is not forwarded, and every request of a batch gets an answer', async (t) => {
   const { send, settled, got, unanswered } = await connect(t, ({ message, response }) =>
     response
       .writeHead(200, { 'content-type': 'application/json' })
@@ -331,7 +331,7 @@ test('the session ends with the client, also if the proxy is stopped', async (t)
   }
 })
 
-test('a server that asks for a long wait is not asked again at once', async (t) => {
+test('a stream with a very long retry time is not reopened at once', async (t) => {
   let streams = 0
   const server = createServer((request, response) => {
     if (request.method !== 'GET') return void response.writeHead(202).end()

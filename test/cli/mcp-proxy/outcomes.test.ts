@@ -65,7 +65,7 @@ async function statusesOf(t: TestContext, ...turns: Turn[]): Promise<string[]> {
 const answered = (t: TestContext, message: object | string) =>
   statusesOf(t, { client: CALL }, { server: message })
 
-test('the outcome of each case is that of the table', async (t) => {
+test('each case has the outcome of the table', async (t) => {
   const cases = outcomeCases('mcp-proxy')
   cases.expect('returns', await answered(t, answer(text('done'))))
   cases.expect('throws-error', await answered(t, { id: 7, error: { code: -32_603, message: 'it failed' } }))
@@ -110,7 +110,7 @@ test('only a final result without an error is ok', async (t) => {
     assert.deepEqual(await answered(t, message), [status], what)
 })
 
-test('a name twice in what decides the outcome is unknown, and elsewhere it is not', async (t) => {
+test('a duplicate name makes the outcome unknown only in members that decide the outcome', async (t) => {
   const raw = (rest: string) => `{"jsonrpc":"2.0","id":7,${rest}}`
   for (const [rest, status] of [
     ['"result":{"isError":true,"isError":false}', 'unknown'],
@@ -143,7 +143,7 @@ test('a name twice in what decides the outcome is unknown, and elsewhere it is n
   }
 })
 
-test('two requests with one id at a time have no known outcome, and one after the other have theirs', async (t) => {
+test('two concurrent requests with one id have the outcome unknown; consecutive requests have their own', async (t) => {
   const other = { client: { id: 7, method: 'ping' } }
   const [call, ok, no] = [
     { client: CALL },
@@ -162,7 +162,7 @@ test('two requests with one id at a time have no known outcome, and one after th
     assert.deepEqual(await statusesOf(t, ...turns), statuses, what)
 })
 
-test('the outcome of a call as a task is that of its task, when it is known', async (t) => {
+test('a call as a task gets the task’s outcome once known', async (t) => {
   const begin = [{ client: CALL }, { server: answer({ task: TASK }) }]
   const own = [{ client: CALL }, { server: answer({ resultType: 'task', ...TASK }) }]
   const asks = (method: string, result: object, params: object = { taskId: 't1' }) => [
@@ -240,7 +240,7 @@ test('the outcome of a call as a task is that of its task, when it is known', as
   assert.ok(outcome!.resultDigest, 'the digest is that of the result of the task')
 })
 
-test('a call that is cancelled and never answered has its outcome in time', async (t) => {
+test('a cancelled call that is never answered gets its outcome after a timeout', async (t) => {
   const { directory } = temporaryFiles(t)
   const open = new OpenCalls(directory)
   t.after(() => open.close())

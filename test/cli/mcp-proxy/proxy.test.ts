@@ -41,7 +41,7 @@ async function connect(
   return { client, pid: transport.pid!, said }
 }
 
-test('a call is an action before it and an outcome below it, with digests of what passed', async (t) => {
+test('a call is recorded as an action and a child outcome, with digests of arguments and result', async (t) => {
   const app = await sharedCliApp(t)
   const spool = spoolIn(temporaryFiles(t).directory)
   const { client } = await connect(t, ['--spool', spool, ...COMMAND], app.env)
@@ -132,7 +132,7 @@ test('with --content arguments and results are kept; the server sees no key of o
   assert.deepEqual(outcome!.payload.result.content, [{ type: 'text', text: 'OTEL_SERVICE_NAME' }])
 })
 
-test('kill -9 of the proxy between action and outcome: whoever comes next says that no outcome came', async (t) => {
+test('after kill -9 of the proxy, the next sender records that the call has no outcome', async (t) => {
   const app = await sharedCliApp(t)
   const spool = spoolIn(temporaryFiles(t).directory)
   const first = await connect(t, ['--spool', spool, ...COMMAND], app.env)
@@ -197,7 +197,7 @@ test('--fail-closed forwards a call when the ledger has it, and otherwise answer
 })
 
 for (const mode of ['legacy', 'auto'] as const)
-  test(`a server behind HTTP is spoken to in the client's version: ${mode}`, async (t) => {
+  test(`an HTTP server gets requests in the client's protocol version: ${mode}`, async (t) => {
     const app = await sharedCliApp(t)
     const url = await serveHttp(t)
     const spool = spoolIn(temporaryFiles(t).directory)

@@ -143,7 +143,7 @@ test('with --fail-closed no line passes in which some server could read a call t
   }
 })
 
-test('without it each of them passes, and a record has the digest of its bytes', async (t) => {
+test('without --fail-closed, such a line is forwarded, and a record has the digest of its bytes', async (t) => {
   const send = openProxy(t, false)
   for (const [what, line] of Object.entries(HIDDEN)) {
     const { passed, recorded } = await send(line)
@@ -159,7 +159,7 @@ test('without it each of them passes, and a record has the digest of its bytes',
   }
 })
 
-test('a client gets an answer under the id of its own request, and never under one of the server’s', async (t) => {
+test('a refusal has the id of the client’s request, and never an id of the server', async (t) => {
   const send = openProxy(t)
   const idsOf = async (line: string) => (await send(line)).answers.map(({ id }) => id)
   assert.deepEqual(await idsOf(HIDDEN['Method alone'] as string), [6])
@@ -168,7 +168,7 @@ test('a client gets an answer under the id of its own request, and never under o
   assert.deepEqual(await idsOf(`[${CALL},{"jsonrpc":"2.0","id":"b","method":"Tools/call"}]`), [7, 'b'])
 })
 
-test('what MCP says passes with --fail-closed: requests, notifications, answers, tasks, batches, names of tools in any letters', async (t) => {
+test('with --fail-closed, valid MCP is forwarded: requests, notifications, answers, tasks, batches, any tool names', async (t) => {
   const send = openProxy(t)
   for (const [line, names] of [
     [CALL, ['delete']],
@@ -209,7 +209,7 @@ test('what MCP says passes with --fail-closed: requests, notifications, answers,
   }
 })
 
-test('a model’s uses of tools, which a server runs when it has asked for them, are recorded by digest before they pass', async (t) => {
+test('a model’s tool uses in a sampling answer are recorded by digest before they are forwarded', async (t) => {
   const uses = '[{"type":"tool_use","id":"u1","name":"run","input":{}}]'
   for (const line of [
     `{"jsonrpc":"2.0","id":1,"result":{"role":"assistant","content":${uses}}}`,
@@ -309,7 +309,7 @@ const lines = fc
  */
 const MENTIONED = `{${SHOWN},"params":{${ECHO},"_meta":{"progressToken":7},"jsonrpc":${JSON.stringify(CALL)}}}`
 
-test('of any line that passes with --fail-closed, every server reads no tool call that is not recorded, with its name and arguments', async (t) => {
+test('property: with --fail-closed, no server reads an unrecorded tool call in any forwarded line', async (t) => {
   const send = openProxy(t)
   const seen = { passed: 0, calls: 0 }
   const property = fc.asyncProperty(lines, async (line) => {

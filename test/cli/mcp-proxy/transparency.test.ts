@@ -82,7 +82,7 @@ function isJson(line: Buffer): boolean {
   }
 }
 
-test('every byte of the client and every message of the server is forwarded in order, in any pieces, valid or not, recorded or not', async () => {
+test('every byte of client and server is forwarded in order, in pieces of any size, recorded or not', async () => {
   const property = fc.asyncProperty(
     streams,
     streams,
@@ -99,7 +99,7 @@ test('every byte of the client and every message of the server is forwarded in o
   await fc.assert(property, { numRuns: runs(1_000) })
 })
 
-test('a request whose answer is not a message gets an error; a byte order mark is removed, and a missing line break added', async () => {
+test('a request with an invalid answer gets an error; byte order marks are removed, missing line breaks added', async () => {
   const unanswered: unknown[] = []
   const calls = { ...stubCalls().calls, noAnswer: (id: unknown) => unanswered.push(id) } as unknown as Calls
   const server = [
@@ -130,7 +130,7 @@ test('a request whose answer is not a message gets an error; a byte order mark i
   assert.equal(stray.length, Buffer.concat(bytes.slice(1, 5)).length)
 })
 
-test('an answer of the proxy’s own stands between two lines of the server, never within one', async () => {
+test('the proxy’s own answer is written between two lines of the server, never inside a line', async () => {
   const { calls } = stubCalls()
   const server = [
     Buffer.from('{"jsonrpc":"2.0",'),
@@ -156,7 +156,7 @@ test('an answer of the proxy’s own stands between two lines of the server, nev
   ])
 })
 
-test('a carriage return inside a line, behind which a server may read a second message, is refused, or recorded as unread', async () => {
+test('a carriage return inside a line is refused, or recorded as unread: it may hide a message', async () => {
   const call = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"delete"}}'
   const hidden = Buffer.from(`{"jsonrpc":"2.0","id":6,"method":"ping","params":\r${call}\r}\n`)
   const plain = Buffer.from(`${call}\r\n\r\n`)
@@ -190,7 +190,7 @@ test('a message that is too long passes in pieces, unread, and a record has its 
   )
 })
 
-test('a line is cut at its bound and nowhere else', () => {
+test('a line is split only at the size limit', () => {
   const cutter = new LineCutter(4)
   const shown = [
     ...cutter.cut(Buffer.from('abcd')),

@@ -11,7 +11,7 @@ import { temporaryFiles } from '../../helpers/temporary-files.ts'
 const item = (status: string) => makeItem({ status }, {}, 0)
 const inboxOf = (directory: string) => readdirSync(join(directory, 'inbox'))
 
-test('a process that sends does not take itself for dead after its machine slept, or its clock was set', (t) => {
+test('a sending process does not count itself as ended after suspend or a clock change', (t) => {
   const { directory } = temporaryFiles(t)
   const calls = new OpenCalls(directory)
   t.after(() => calls.close())
@@ -23,7 +23,7 @@ test('a process that sends does not take itself for dead after its machine slept
   assert.equal(inboxOf(directory).length, 1, 'the outcome, and no word of a process that ended')
 })
 
-test('a process that others took for dead records its further calls', (t) => {
+test('a process that others counted as ended records its further calls', (t) => {
   const { directory } = temporaryFiles(t)
   const calls = new OpenCalls(directory)
   t.after(() => calls.close())
@@ -41,7 +41,7 @@ test('a process that others took for dead records its further calls', (t) => {
   assert.equal(inboxOf(directory).length, 2)
 })
 
-test('a call whose outcome found no room on the disk is told as one without, after its process has ended', (t) => {
+test('a call whose outcome could not be written is recorded as without outcome after its process ended', (t) => {
   const { directory } = temporaryFiles(t)
   const calls = new OpenCalls(directory)
   calls.begin('a', item('none'))
@@ -58,7 +58,7 @@ test('a call whose outcome found no room on the disk is told as one without, aft
   assert.deepEqual(readdirSync(join(directory, 'calls')), [])
 })
 
-test('a handle that comes again is recorded when the ledger has another record with it', async (t) => {
+test('a reused handle counts as recorded only when the ledger has a new record for it', async (t) => {
   const { directory, write } = temporaryFiles(t)
   const line = (handle: string, id: string) => `["${handle}","rec_${id.repeat(26)}"]\n`
   const recorded = (before: string | null) => waitUntilRecorded(directory, 'h', 50, { before })

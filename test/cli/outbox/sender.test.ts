@@ -10,7 +10,7 @@ import { sharedCliApp } from '../../helpers/cli-app.ts'
 import { temporaryFiles } from '../../helpers/temporary-files.ts'
 import { spoolIn, waitForDeeds, waiting } from '../mcp-proxy/set-up.ts'
 
-test('a sender gives up so long after its last success, and not while it has some', async (t) => {
+test('a sender gives up a fixed time after its last success, not while it succeeds', async (t) => {
   const app = await sharedCliApp(t)
   const directory = spoolIn(temporaryFiles(t).directory)
   const giveUpMs = 2_000

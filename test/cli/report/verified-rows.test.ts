@@ -71,7 +71,7 @@ function changesOf(texts: readonly string[]) {
 /** Outside of CI a part of the changes is tried. The number is prime, so that each member and each value occurs. */
 const STEP = 13
 
-test('whatever member of a bundle is changed, it is refused, or the report says what it said', async () => {
+test('any changed member of a bundle is refused or leaves the report unchanged', async () => {
   let verified = 0
   for (const bundle of BUNDLES) {
     const texts = bundleTexts(bundle)
@@ -95,7 +95,7 @@ test('whatever member of a bundle is changed, it is refused, or the report says 
   assert.ok(verified > (process.env['CI'] === undefined ? 0 : 20))
 })
 
-test('says who signed each entry, by the keys of the chain, and leaves no file behind', async () => {
+test('the report names each entry’s signer by the chain’s keys, and leaves no file behind', async () => {
   const before = readdirSync(tmpdir()).filter((name) => name.startsWith('tallystick-report-'))
   const texts = bundleTexts(rangeOf(chain, { from: 0, to: batch.seq }))
   const { rows } = JSON.parse((await reportOf(texts))!)

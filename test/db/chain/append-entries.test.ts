@@ -116,7 +116,7 @@ test('a ledger-created that is refused leaves nothing behind, and may come again
   await checkAllLedgers(owner)
 })
 
-test('fails a call in which something stands before the ledger-created, and one without its columns', async (t) => {
+test('a call fails with an entry before ledger-created, or a ledger-created with missing columns', async (t) => {
   const { owner, api } = await open(t)
   const ledger = { id: randomId(), agentId: randomId(), keyId: randomId(), kid: randomBytes(32) }
   const [created, agent, key] = await firstEntries(api, ledger)
@@ -188,7 +188,7 @@ test('a refused item uses neither its idempotency key nor a seq', async (t) => {
   await checkLedger(owner, ledger.id)
 })
 
-test('a second item for the same key or the same record in one call is for the next batch', async (t) => {
+test('a second item for the same key or record in one call gets again', async (t) => {
   const { owner, ledger, append } = await open(t)
   const record = makeCreation(ledger)
   const step = makeStep(ledger, record, 'record-activated')
@@ -200,7 +200,7 @@ test('a second item for the same key or the same record in one call is for the n
   await checkLedger(owner, ledger.id)
 })
 
-test('of many steps for one record at once, those that it has passed are decided in one call', async (t) => {
+test('of five equal steps in one call four get again, and refused_state in the next call', async (t) => {
   const { owner, ledger, append } = await open(t)
   const record = makeCreation(ledger)
   await append(record)
@@ -210,7 +210,7 @@ test('of many steps for one record at once, those that it has passed are decided
   assert.equal(await checkLedger(owner, ledger.id), FIRST_SIZE + 2)
 })
 
-test('refuses unknown kinds, and kinds with or without a version against the table', async (t) => {
+test('refuses an unknown kind, a missing version, and an extra version with refused_kind', async (t) => {
   const { owner, ledger, append } = await open(t)
   const admin = adminEntry(ledger, 'agent-registered', randomId(), { name: 'another' })
   assert.deepEqual(
@@ -225,7 +225,7 @@ test('refuses unknown kinds, and kinds with or without a version against the tab
   await checkLedger(owner, ledger.id)
 })
 
-test("takes a worker's kind, and what system says of a record, from the worker's login only", async (t) => {
+test('accepts kinds of the worker, and system as actor, only from the worker’s login', async (t) => {
   const { database, owner, ledger, append } = await open(t)
   const worker = await connect(t, database.workerUrl)
   const way = makeWay(ledger, 'SUBMITTED', { gate: 'auto' })
@@ -362,7 +362,7 @@ test('when several outcomes apply to an item, the first of the list is answered'
   }
 })
 
-test('a refused item never spoils its neighbours', async (t) => {
+test('a refused item does not affect other items of its call', async (t) => {
   const { owner, api, ledger, append } = await open(t)
   const record = makeEntry(ledger)
   await append(record, makeEntry(ledger, { idempotency: makeIdempotency('k', 'request') }))
@@ -390,7 +390,7 @@ test('a refused item never spoils its neighbours', async (t) => {
   await checkAllLedgers(owner)
 })
 
-test('fails as a whole, and writes nothing, on rows that no caller of ours makes', async (t) => {
+test('malformed rows fail the whole call, and nothing is written', async (t) => {
   const { owner, api, ledger, append } = await open(t)
   const taken = makeEntry(ledger)
   const way = makeWay(ledger, 'ACTIVE')
@@ -513,7 +513,7 @@ test('fails as a whole, and writes nothing, on rows that no caller of ours makes
   assert.equal(await checkLedger(owner, ledger.id), FIRST_SIZE + 5)
 })
 
-test('stores what it was given, byte for byte', async (t) => {
+test('stores its input byte for byte', async (t) => {
   const { api, owner, ledger } = await open(t)
   const id = randomId()
   const record = makeRecord(id, {
@@ -554,7 +554,7 @@ test('stores what it was given, byte for byte', async (t) => {
   ])
 })
 
-test('many calls over many ledgers in random order wait for each other, and never in a circle', async (t) => {
+test('concurrent calls over many ledgers in random order never deadlock', async (t) => {
   const { database, owner, api, ledger } = await open(t)
   const ledgers = [ledger]
   while (ledgers.length < 12) ledgers.push(await createTestLedger(api))
@@ -581,7 +581,7 @@ test('many calls over many ledgers in random order wait for each other, and neve
   assert.deepEqual(rows, [{ size }])
 })
 
-test('two calls that make the same ledger at once: one makes it, the other is refused', async (t) => {
+test('of concurrent calls that create one ledger, one succeeds and the others get refused_ledger', async (t) => {
   const { database, owner, api } = await open(t)
   const clients = await Promise.all([0, 1, 2, 3].map(() => connect(t, database.apiUrl)))
   const ledger = { id: randomId(), agentId: randomId(), keyId: randomId(), kid: randomBytes(32) }

@@ -14,7 +14,7 @@ import { adminEntry, createTestLedger, makeBatch, makeEntry, makeItem } from '..
 const CONTENT_BYTES = 60_000
 const ENTRIES = 225
 
-test('documents come with their entries, and no query brings more of them than a page', async (t) => {
+test('documents are read with their entries, and no query returns more than a page of them', async (t) => {
   const database = await createTestDatabase(t)
   const api = await connect(t, database.apiUrl)
   const ledger = await createTestLedger(api)
@@ -55,7 +55,7 @@ test('documents come with their entries, and no query brings more of them than a
   assert.equal(Math.max(...pages), perPage)
 })
 
-test('records of batches come chunk by chunk, and no query brings more of them than a page', async (t) => {
+test('records of batches are read chunk by chunk, and no query returns more than a page of them', async (t) => {
   const database = await createTestDatabase(t)
   const api = await connect(t, database.apiUrl)
   const ledger = await createTestLedger(api)

@@ -53,7 +53,7 @@ type Item = typeof item extends fc.Arbitrary<infer T> ? T : never
 
 const call = fc.array(item, { minLength: 1, maxLength: 6 })
 
-test('the short way decides and stores as the long one', async (t) => {
+test('property: the short path of append_entries decides and stores like the long path', async (t) => {
   const database = await createTestDatabase(t)
   const [api, owner] = [await connect(t, database.apiUrl), await connect(t, database.ownerUrl)]
   await fc.assert(
@@ -87,7 +87,7 @@ test('the short way decides and stores as the long one', async (t) => {
   )
 })
 
-test('a call that the short way takes refuses what breaks a constraint, as a whole', async (t) => {
+test('the short path fails the whole call if an entry violates a constraint', async (t) => {
   const database = await createTestDatabase(t)
   const [api, owner] = [await connect(t, database.apiUrl), await connect(t, database.ownerUrl)]
   const ledger = await createTestLedger(api)

@@ -82,7 +82,7 @@ test('a chunk is one frame, also where it just fills a buffer of Node', () => {
     }
 })
 
-test('records have one encoding: whatever byte of it changes, it is refused or other records', () => {
+test('records have one encoding: any changed byte is refused or decodes to other records', () => {
   const few = fc.array(record, { minLength: 1, maxLength: 3 })
   const bit = fc.nat(7).map((place) => 1 << place)
   fc.assert(
@@ -134,7 +134,7 @@ test('a number that JavaScript could not hold exactly is refused', () => {
   }
 })
 
-test('nothing is hidden before or behind the frame that is read', () => {
+test('refuses bytes and further frames before or after the frame', () => {
   const content = encodeChunk([makeItem()])
   const stored = zstdDecompressSync(content)
   const [empty, head, tail] = [stored.subarray(0, 0), stored.subarray(0, 9), stored.subarray(9)].map((part) =>
@@ -215,7 +215,7 @@ test('a chunk has one key for each distinct value', () => {
   assert.deepEqual([...referencesOf(held)], ['crm:1', 'é'])
 })
 
-test('values have one key, of their property alone, which the table can hold', () => {
+test('property: keys of equal values in different members differ, and fit into the table', () => {
   // There are only few values, so that several properties have the same value.
   const text = fc.constantFrom('a', 'ab', 'abcdefghijklmnop')
   const few = fc.constantFrom(...['a', 'b', 'c'].map((byte) => uuidOfBytes(Buffer.from(byte.repeat(16)))))
@@ -260,7 +260,7 @@ test('keys of days sort as the days do', () => {
   assert.deepEqual([-1, 0, 86_399_999, 86_400_000].map(dayOf), [-1, 0, 0, 1])
 })
 
-test('a chunk that was compressed to something else is not written', (t) => {
+test('refuses to write a chunk that does not decompress to its records', (t) => {
   const compress = zlib.zstdCompressSync
   for (const wrong of [
     (plain: Buffer) => compress(plain.subarray(1)),

@@ -116,7 +116,7 @@ test('erasures of one chunk are carried out in any order, each once', async (t) 
   await checkAllLedgers(owner)
 })
 
-test('of chunks that are equal, an erasure changes the one of its record', async (t) => {
+test('of two equal chunks, an erasure changes only the chunk of its record', async (t) => {
   const { owner, worker, ledgers, append, order, chunks } = await open(t)
   const [ledger] = ledgers
   const [empty] = makeChunks(ledger, recordIdAt(makeBatch(ledger, 1).chunks[0]!.firstRecordId, 0), [
@@ -146,7 +146,7 @@ test('of chunks that are equal, an erasure changes the one of its record', async
   ])
 })
 
-test('a batch takes no other records, and no other ids, than its chunks', async (t) => {
+test('refuses a batch whose records or ids do not match its chunks', async (t) => {
   const { owner, api, ledgers, batch, first } = await open(t)
   const [ledger] = ledgers
   const offences = {
@@ -170,7 +170,7 @@ test('a batch takes no other records, and no other ids, than its chunks', async 
   await checkAllLedgers(owner)
 })
 
-test('a call without a batch does nothing for batches', async (t) => {
+test('a call without a batch runs no function for batches', async (t) => {
   const { database, owner, ledgers } = await open(t)
   const [ledger, other] = ledgers
   const superuser = await connect(t, database.superuserUrl)

@@ -26,7 +26,7 @@ const ERASED = [70, 71, 1, 63, 64, 127, 128, 191, 192, 255, 256]
 const RECORDS = 300
 const ERASURE_SEQ = 5
 
-test('erase_documents takes away the keys that it is given, of references and of its chunk', async (t) => {
+test('erase_documents removes only the given keys that are references of the chunk', async (t) => {
   const { contents, erase, keysOf } = await open(t)
   const [, second] = await contents()
   const keys = [chunkKey.reference('both'), chunkKey.type('generic/1')]
@@ -41,7 +41,7 @@ test('erase_documents takes away the keys that it is given, of references and of
   )
 })
 
-test('a chunk changes by an erasure of one of its own records, whoever changes it', async (t) => {
+test('a chunk may change only by an erasure of one of its own records, also by the owner', async (t) => {
   const { owner, ledger } = await open(t)
   const change = (erasedSeq: number, seq: number, chunk: number) =>
     owner.query(
@@ -63,7 +63,7 @@ test('a chunk changes by an erasure of one of its own records, whoever changes i
   await assert.rejects(change(ERASURE_SEQ, BATCH_SEQ, 1), refused, 'once more')
 })
 
-test('a reader of a chunk is told of the erasures of its records, and of no others', async (t) => {
+test('findChunk returns the erasures of the chunk’s records, and no others', async (t) => {
   const { pool, ledger, idAt } = await open(t)
   for (let first = 0; first < RECORDS; first += CHUNK_RECORDS) {
     const { erasures } = (await findChunk(pool, ledger, idAt(first)))!

@@ -15,7 +15,7 @@ function makeLoader() {
   return { queries, load }
 }
 
-test('look-ups of one turn share a query, and those that come meanwhile the next', async () => {
+test('look-ups of one turn share a query; look-ups during a query share the next', async () => {
   const { queries, load } = makeLoader()
   const coalescer = new Coalescer(load, { keysMax: 3, queriesMax: 2 })
   const first = [1, 2, 3, 4].map((key) => coalescer.find(key))
@@ -38,7 +38,7 @@ test('look-ups of one turn share a query, and those that come meanwhile the next
   assert.deepEqual(await Promise.all([...first, ...later]), [2, 4, 6, 8, 10, 12])
 })
 
-test('a query takes what its keys may weigh together, and one key in any case', async () => {
+test('a query takes keys up to the maximum weight, and always at least one', async () => {
   const { queries, load } = makeLoader()
   const weight = { of: (key: number) => key, max: 5 }
   const coalescer = new Coalescer(load, { keysMax: 3, queriesMax: 9, weight })
@@ -51,7 +51,7 @@ test('a query takes what its keys may weigh together, and one key in any case', 
   )
 })
 
-test('a query that fails fails those who waited for it, and nobody else', async () => {
+test('a failed query rejects only its own look-ups', async () => {
   const { queries, load } = makeLoader()
   const coalescer = new Coalescer(load, { keysMax: 1, queriesMax: 1 })
   const bad = coalescer.find(1)
@@ -64,7 +64,7 @@ test('a query that fails fails those who waited for it, and nobody else', async 
   assert.equal(await good, 4)
 })
 
-test('beyond the look-ups that may wait one is refused, until a query has taken some', async () => {
+test('refuses look-ups beyond waitingMax as overloaded until a query has taken some', async () => {
   const { queries, load } = makeLoader()
   const coalescer = new Coalescer(load, { keysMax: 2, queriesMax: 1, waitingMax: 2 })
   const first = coalescer.find(1)
@@ -82,7 +82,7 @@ test('beyond the look-ups that may wait one is refused, until a query has taken 
   assert.deepEqual(await Promise.all([...waiting, next]), [4, 6, 8])
 })
 
-test('an answer that lacks a value is no answer', async () => {
+test('an answer with a missing value rejects all look-ups of its query', async () => {
   const coalescer = new Coalescer(async () => [1], { keysMax: 8, queriesMax: 1 })
   const results = await Promise.allSettled([coalescer.find(1), coalescer.find(2)])
   assert.deepEqual(
@@ -91,7 +91,7 @@ test('an answer that lacks a value is no answer', async () => {
   )
 })
 
-test('every look-up is answered with its own value, however they come and whatever fails', async () => {
+test('property: every look-up gets its own value, in any order and with any failures', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.scheduler(),

@@ -21,7 +21,7 @@ import { takeBaseBackup } from '../../system/restore/base-backup.ts'
 
 const LOG = { warn: () => {} }
 
-test('of two primaries of one system the one with the lower timeline was replaced', () => {
+test('of two primaries of one system, the one with the lower timeline is refused as replaced', () => {
   const fence = new Fence()
   assert.equal(fence.admit({ system: '7', timeline: 2 }), false, 'the first')
   assert.equal(fence.admit({ system: '7', timeline: 2 }), false)
@@ -34,7 +34,7 @@ test('of two primaries of one system the one with the lower timeline was replace
   assert.equal(fence.isReplaced({ system: '8', timeline: 1 }), false, 'another database')
 })
 
-test('a standby is refused, and a primary that was replaced is never listened to again', async (t) => {
+test('a standby is refused, and a replaced primary is never used again', async (t) => {
   const { primary, proxy, url } = await startReplaceable(t)
   const ledger = await createTestLedger(await connect(t, url))
   const standby = await startStandby(t, primary)
@@ -83,7 +83,7 @@ test('a standby is refused, and a primary that was replaced is never listened to
   await until(async () => (await append()).status === 'appended')
 })
 
-test('nobody knows the outcome of a commit that no longer waits for its standby, although Postgres says that it is done', async (t) => {
+test('a commit that stopped waiting for its standby has the outcome unknown, though Postgres reports success', async (t) => {
   const { primary, url } = await startReplaceable(t)
   const ledger = await createTestLedger(await connect(t, url))
   const write = openWritePool(testDatabase(url), LOG)

@@ -8,7 +8,7 @@ import { startTcpProxy } from '../../helpers/tcp-proxy.ts'
 
 const LOG = { warn: () => {} }
 
-test('a connection whose other end is gone without a word is cut within seconds, and the next one works', async (t) => {
+test('a connection whose other end vanished is closed within seconds, and the next one works', async (t) => {
   const { proxy, pool } = await openWatched(t)
   await pool.query('select')
   proxy.strand()

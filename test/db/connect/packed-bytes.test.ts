@@ -5,7 +5,7 @@ import { asBase64, asEscaped, PACKED_TYPES } from '../../../src/db/connect/packe
 import { connect } from '../../helpers/connect.ts'
 import { createTestDatabase } from '../../helpers/database.ts'
 
-test('any bytes come as they are stored, in either way, and null as null', async (t) => {
+test('any bytes are read as stored, in base64 and in escape form, and null as null', async (t) => {
   const client = await connect(t, (await createTestDatabase(t)).ownerUrl)
   const every = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte))
   const texts = [
@@ -31,7 +31,7 @@ test('any bytes come as they are stored, in either way, and null as null', async
   }
 })
 
-test('no column of ours has one of the types that say how bytes were packed', async (t) => {
+test('no column has varchar or bpchar, the types that mark packed bytes', async (t) => {
   const client = await connect(t, (await createTestDatabase(t)).ownerUrl)
   const { rows } = await client.query(
     `select attrelid::regclass::text, attname from pg_attribute join pg_class on pg_class.oid = attrelid

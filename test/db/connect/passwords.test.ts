@@ -19,7 +19,7 @@ function run(script: string, cacheMs = 60_000) {
   return open({ command: ['/bin/sh', '-c', script], cacheMs, env: { PATH } })
 }
 
-test('a file is read anew each time, and one line break at its end is none of the password', async () => {
+test('a password file is read each time, without one line break at its end', async () => {
   const file = join(temporaryDir(), 'password')
   const passwords = open({ file })
   for (const [text, password] of [
@@ -57,7 +57,7 @@ test('a command is run once for all callers at the same time, and not again whil
   assert.equal(await passwords.get(), 'token-1')
 })
 
-test('a password that is refused is made anew, but no more often than each second', async () => {
+test('after a refused password the command runs again, at most once a second', async () => {
   const runs = join(temporaryDir(), 'runs')
   const passwords = run(`echo run >> ${runs}; echo token-$(wc -l < ${runs})`)
   assert.equal(await passwords.get(), 'token-1')
@@ -68,7 +68,7 @@ test('a password that is refused is made anew, but no more often than each secon
   assert.equal(await passwords.get(), 'token-2')
 })
 
-test('a password that is half its time old is renewed while it is still given', async () => {
+test('a password at half its lifetime is renewed in the background while still in use', async () => {
   const runs = join(temporaryDir(), 'runs')
   const passwords = run(`echo run >> ${runs}; echo token-$(wc -l < ${runs})`, 400)
   assert.equal(await passwords.get(), 'token-1')
@@ -81,7 +81,7 @@ test('a password that is half its time old is renewed while it is still given', 
   assert.deepEqual([...seen], ['token-1', 'token-2'])
 })
 
-test('a command knows for whom the password is, and nothing of ours that is secret', async () => {
+test('a command’s environment has host, port and user, and none of our secrets', async () => {
   const { database } = parseConfig({
     PATH,
     TALLYSTICK_MASTER_KEY: '0'.repeat(64),
@@ -95,7 +95,7 @@ test('a command knows for whom the password is, and nothing of ours that is secr
   assert.doesNotMatch(found, /TALLYSTICK|DATABASE_URL/)
 })
 
-test('words are arguments, and no shell reads them', async () => {
+test('a command’s words are passed as arguments, without a shell', async () => {
   const { database } = parseConfig({ PATH, TALLYSTICK_DATABASE_PASSWORD_COMMAND: ' echo  a;b  * ' })
   assert.equal(await open(database.password!).get(), 'a;b *')
   for (const line of [`echo "a b"`, '["echo", 1]', '[', '[]', '{}"'])
@@ -106,7 +106,7 @@ test('words are arguments, and no shell reads them', async () => {
     )
 })
 
-test('a command that fails is told by how, and never by what it printed', async () => {
+test('the error of a failed command says how it failed, and never its output', async () => {
   const left = join(temporaryDir(), 'left')
   for (const [script, reason] of [
     ['echo hush >&2; echo hush; exit 3', /failed with exit code 3: run it by hand/],
@@ -125,7 +125,7 @@ test('a command that fails is told by how, and never by what it printed', async 
   await assert.rejects(open(missing).get(), /the password command \/nowhere\/token does not exist/)
 })
 
-test('one place says the password: two are refused', () => {
+test('two sources of a password are refused', () => {
   const options = { caFile: null, password: { file: '/run/password' } }
   assert.throws(
     () => new Database('postgres://api:hush@db.example/ledgers', options),

@@ -20,7 +20,7 @@ import { until } from '../../helpers/wait.ts'
 
 const LOG = { warn: () => {} }
 
-test('after a failover no connection of any pool is used again: the next ones look the name up anew', async (t) => {
+test('after a failover every connection of every pool is replaced', async (t) => {
   const { pools, pidsOf } = await openPools(t)
   const before = await pidsOf()
   await assert.rejects(pools[0]!.query('select 1 / 0'), /division by zero/)
@@ -38,7 +38,7 @@ test('after a failover no connection of any pool is used again: the next ones lo
   )
 })
 
-test('a database that is slow has not moved: a search or a probe that takes too long costs its own connection', async (t) => {
+test('a timeout of a search or probe closes its own connection only', async (t) => {
   const { pools, pidsOf, superuserUrl } = await openPools(t)
   const before = await pidsOf()
   await assert.rejects(pools[1]!.query('select pg_sleep(20)'), { code: '57014' })
@@ -53,7 +53,7 @@ test('a database that is slow has not moved: a search or a probe that takes too 
   assert.equal(after.filter((pid) => before.includes(pid)).length, before.length - 2)
 })
 
-test('one that is in use then is closed when it is given back', async (t) => {
+test('after a failover, a connection in use is closed on release', async (t) => {
   const { pools } = await openPools(t)
   const client = await pools[1]!.connect()
   const pid = await pidOf(client)
@@ -63,7 +63,7 @@ test('one that is in use then is closed when it is given back', async (t) => {
   assert.notEqual(await pidOf(pools[1]!), pid)
 })
 
-test('a batch that met a database which takes no writes any more is committed by the next connection', async (t) => {
+test('a batch that meets a read-only database is committed by the next connection', async (t) => {
   const database = await createTestDatabase(t)
   const ledger = await createTestLedger(await connect(t, database.apiUrl))
   const pool = openWritePool(testDatabase(database.apiUrl), LOG)
@@ -87,7 +87,7 @@ test('a batch that met a database which takes no writes any more is committed by
   assert.equal(await append(), 'appended')
 })
 
-test('settings of a pool hold on its connections, and on no other', async (t) => {
+test('settings of a pool apply only to its own connections', async (t) => {
   const { apiUrl } = await createTestDatabase(t)
   const database = new Database(apiUrl)
   const settingsOf = async (pool: DatabasePool) => {
@@ -102,7 +102,7 @@ test('settings of a pool hold on its connections, and on no other', async (t) =>
   assert.deepEqual(await settingsOf(openWritePool(database, LOG)), { seqscan: 'on', timeout: '15s' })
 })
 
-test('a connection that could not be made is a database that is away, whatever the reason, and leaves nothing open', async (t) => {
+test('any connection failure counts as unavailable, and leaves no socket open', async (t) => {
   const { apiUrl, superuserUrl, name } = await createTestDatabase(t)
   const proxy = await startTcpProxy(t, apiUrl)
   const url = (change: object) => Object.assign(new URL(proxy.url), change).href
@@ -136,7 +136,7 @@ test('a connection that could not be made is a database that is away, whatever t
   assert.equal(proxy.connections, 0)
 })
 
-test('an error of TLS, of which Postgres knows nothing, is no bug of the server', () => {
+test('a TLS error while connecting is unavailable; without ConnectError it is unknown', () => {
   const cause = Object.assign(new Error('certificate has expired'), { code: 'CERT_HAS_EXPIRED' })
   assert.equal(isUnavailable(new ConnectError('cannot connect', cause)), true)
   assert.equal(classifyFailure(cause).kind, 'unknown')

@@ -13,7 +13,7 @@ const LOG = { warn: () => {} }
 const REQUESTS = 1_000
 const always = () => true
 
-test('after a failure there is one attempt at a time, after pauses that double up to a limit; a success ends them', async () => {
+test('after a failure attempts run one at a time, with pauses that double up to a limit', async () => {
   const { reconnects, clock, attempts, fails, refused } = startReconnects()
   await Promise.all([fails('first'), fails('second'), fails('third')])
   assert.equal(attempts(), 3, 'those that were under way together')
@@ -40,7 +40,7 @@ test('after a failure there is one attempt at a time, after pauses that double u
   assert.equal(attempts(), before + 2, 'nobody waits after a success')
 })
 
-test('an error that says nothing of the database makes nobody wait', async () => {
+test('an error that is not about the database causes no pause', async () => {
   const { reconnects, fails } = startReconnects()
   const failing = () =>
     reconnects.attempt(
@@ -52,7 +52,7 @@ test('an error that says nothing of the database makes nobody wait', async () =>
   await assert.rejects(failing(), /down/)
 })
 
-test('a database that is away is asked seldom, however many requests of whichever pool need it, and used when it is back', async (t) => {
+test('an unreachable database is tried seldom, however many requests need it, and used when it returns', async (t) => {
   const { gate, pools } = await openGated(t)
   gate.isOpen = false
   const awayAtMs = performance.now()

@@ -33,7 +33,7 @@ test('rows have columns in camelCase and numbers as numbers, however they are re
   })
 })
 
-test('values are what they are, and warnings come, whatever formats the database has', async (t) => {
+test('values and warnings are unaffected by the database’s format settings', async (t) => {
   const { ownerUrl } = await createTestDatabase(t)
   const name = new URL(ownerUrl).pathname.slice(1)
   const settings = {

@@ -37,7 +37,7 @@ const FIT: SessionFacts = {
   session_replication_role: 'origin',
 }
 
-test('what a 201 rests on is refused by its name, with what to do', () => {
+test('each setting that durability needs is refused by name, with advice', () => {
   assert.deepEqual(findUnmet(FIT), [])
   const unfit: readonly (readonly [keyof SessionFacts, string])[] = [
     ['server_version_num', '140021'],
@@ -57,7 +57,7 @@ test('what a 201 rests on is refused by its name, with what to do', () => {
   }
 })
 
-test('only what a storage can make good may be accepted', () => {
+test('TALLYSTICK_DATABASE_ACCEPT accepts only full_page_writes and fsync', () => {
   const accepted = (text: string) => parseDatabaseOptions({ TALLYSTICK_DATABASE_ACCEPT: text })
   assert.deepEqual(accepted('full_page_writes, fsync').options.accepted, ['full_page_writes', 'fsync'])
   assert.deepEqual(accepted('').options.accepted, [])
@@ -97,7 +97,7 @@ const SETTINGS: Readonly<Record<string, readonly [theirs: string, ours: string]>
   'plpgsql.extra_errors': ['all', 'none'],
 }
 
-test('sessions set for themselves what the database would have them be, whatever comes later', async (t) => {
+test('sessions set every needed setting themselves, so that later changes of the login have no effect', async (t) => {
   const { superuserUrl, ownerUrl } = await startTestPostgres(t)
   await migrateNow(ownerUrl)
   const apiUrl = urlFor(ownerUrl, new URL(ownerUrl).pathname.slice(1), 'tallystick_api', TEST_PASSWORDS.api)
@@ -131,7 +131,7 @@ test('sessions set for themselves what the database would have them be, whatever
   }
 })
 
-test('what a reload takes from the whole server is refused on open connections too, once a new one finds it', async (t) => {
+test('after a new connection finds a bad server setting, open connections are closed too', async (t) => {
   const { ownerUrl } = await startTestPostgres(t, { settings: { full_page_writes: 'off' } })
   // This Postgres gets its settings as arguments, and a reload cannot change arguments. So the test changes the
   // requirement instead.
@@ -148,7 +148,7 @@ test('what a reload takes from the whole server is refused on open connections t
   await assert.rejects(pool.query('select'), /full_page_writes = off/)
 })
 
-test('a setting that a login may have for itself ends no other connection of its pool', async (t) => {
+test('a bad setting of one login closes no other connection of the pool', async (t) => {
   const { apiUrl, superuserUrl, name } = await createTestDatabase(t)
   const pool = openReadPool(testDatabase(apiUrl), { warn: () => {} })
   t.after(() => pool.end())
@@ -162,7 +162,7 @@ test('a setting that a login may have for itself ends no other connection of its
   await pool.query('select')
 })
 
-test('a server that would lose or garble what it acknowledges is refused by migrate and by logins, unless its storage makes it good', async (t) => {
+test('migrate and logins refuse a server that could lose or garble data, unless the settings are accepted', async (t) => {
   const settings = { fsync: 'off', full_page_writes: 'off', data_sync_retry: 'on', shared_buffers: '16MB' }
   const { ownerUrl, superuserUrl } = await startTestPostgres(t, { settings })
   const accepting = (...accepted: readonly ('fsync' | 'full_page_writes')[]) =>
@@ -186,7 +186,7 @@ test('a server that would lose or garble what it acknowledges is refused by migr
   }
 })
 
-test('what the owner makes depends on no setting of the database', async (t) => {
+test('objects that the owner creates depend on no setting of the database', async (t) => {
   const { ownerUrl, superuserUrl } = await createEmptyDatabase(t)
   const name = new URL(ownerUrl).pathname.slice(1)
   const theirs = {

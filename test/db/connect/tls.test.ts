@@ -19,7 +19,7 @@ import { startTlsPostgres, type TlsPostgres, whyNoCertificates } from '../../hel
 
 const skip = whyNoCertificates() ?? false
 
-test('without a word the database must prove who it is, unless no network lies in between', () => {
+test('without sslmode, TLS is verify-full for a remote host and disabled for a local one', () => {
   const modeFor = (host: string) => chooseTls(new URLSearchParams(), host, null).mode
   for (const host of ['db.example', '10.0.0.7', '127.0.0.1.example', 'fd00::1'])
     assert.equal(modeFor(host), 'verify-full')
@@ -27,7 +27,7 @@ test('without a word the database must prove who it is, unless no network lies i
     assert.equal(modeFor(host), 'disable')
 })
 
-test('what a URL says that is not known, or could mean less than it says, is refused with what to say instead', () => {
+test('unknown, duplicate or misleading URL parameters are refused with advice', () => {
   const message = (query: string, caFile: string | null = null) => {
     try {
       new Database(`postgres://api:hush@db.example/ledgers?${query}`, { caFile, password: null })
@@ -62,7 +62,7 @@ test('what a URL says that is not known, or could mean less than it says, is ref
   assert.match(message('', file), /certificate 1 of 1 in .* is not a certificate: download the bundle again/)
 })
 
-test('whether a certificate is looked at is for no variable of Node to say', () => {
+test('rejectUnauthorized is set explicitly: true for verify-full, false for require', () => {
   const isLookedAt = (query: string) => {
     const { options } = chooseTls(new URLSearchParams(query), 'db.example', null)
     return options !== false && options.rejectUnauthorized
@@ -72,7 +72,7 @@ test('whether a certificate is looked at is for no variable of Node to say', () 
   assert.equal(isLookedAt('sslmode=require'), false)
 })
 
-test('of the modes, those that do not verify are said to be so, but not for this machine', () => {
+test('isUnverified is true for require and disable of a remote host, false for a local host', () => {
   const isUnverified = (url: string) => new Database(url).isUnverified
   assert.equal(isUnverified('postgres://api@db.example/ledgers?sslmode=require'), true)
   assert.equal(isUnverified('postgres://api@db.example/ledgers?sslmode=disable'), true)
@@ -80,7 +80,7 @@ test('of the modes, those that do not verify are said to be so, but not for this
   assert.equal(isUnverified('postgres://api@127.0.0.1/ledgers'), false)
 })
 
-test('an operator’s command says it too, because the owner’s password goes there', (t) => {
+test('an operator’s command warns of a database not verified by a certificate', (t) => {
   const error = t.mock.method(console, 'error', () => {})
   const from = (url: string) => getOwnerDatabase(parseConfig({ DATABASE_URL: url }))
   from('postgres://owner:hush@db.example/ledgers')
@@ -116,7 +116,7 @@ test('with TLS', { skip }, async (t) => {
     })
   }
 
-  await t.test('verify-full wants an authority that is named, and the name', async () => {
+  await t.test('verify-full needs the configured authority and the certificate’s host name', async () => {
     const ca = postgres.caFile
     assert.equal(await connect('verify-full', { ca }), true)
     await assert.rejects(connect('verify-full'), /no trusted authority.*TALLYSTICK_DATABASE_CA_FILE/)
@@ -130,7 +130,7 @@ test('with TLS', { skip }, async (t) => {
     )
   })
 
-  await t.test('verify-ca does not look at the name', async () => {
+  await t.test('verify-ca ignores the host name', async () => {
     assert.equal(await connect('verify-ca', { ca: postgres.caFile, host: '127.0.0.1' }), true)
     await assert.rejects(connect('verify-ca', { ca: postgres.otherCaFile }), /none of the authorities/)
   })
@@ -141,11 +141,14 @@ test('with TLS', { skip }, async (t) => {
     await assert.rejects(connect('require', { ca: postgres.otherCaFile }), /none of the authorities/)
   })
 
-  await t.test('disable encrypts nothing, and a database that wants TLS says so', async () => {
-    await assert.rejects(connect('disable'), /whether it accepts connections without TLS \(sslmode\)/)
-  })
+  await t.test(
+    'disable does not encrypt, and a database that requires TLS gives an error about sslmode',
+    async () => {
+      await assert.rejects(connect('disable'), /whether it accepts connections without TLS \(sslmode\)/)
+    },
+  )
 
-  await t.test('the URL names an authority too, and goes before the environment', async () => {
+  await t.test('sslrootcert of the URL takes precedence over the environment', async () => {
     const url = new URL(postgres.ownerUrl)
     url.hostname = 'localhost'
     url.search = new URLSearchParams({ sslmode: 'verify-full', sslrootcert: postgres.caFile }).toString()
@@ -159,7 +162,7 @@ test('with TLS', { skip }, async (t) => {
     await postgres.show('DNS:localhost', 2)
   })
 
-  await t.test('a database without TLS is not spoken to without', async (t) => {
+  await t.test('require and verify-full refuse a database without TLS', async (t) => {
     const plain = new URL((await createTestDatabase(t)).apiUrl)
     for (const mode of ['require', 'verify-full']) {
       plain.search = `sslmode=${mode}`
@@ -170,31 +173,28 @@ test('with TLS', { skip }, async (t) => {
     }
   })
 
-  await t.test(
-    'every connection of the project is made like that: others this database refuses',
-    async () => {
-      const config = await migrateAndConfigure(postgres)
-      const server = await startServer(config)
-      const worker = await startWorker(config)
-      assert.equal((await fetch(`${server.url}/readyz`)).status, 200)
-      const ledger = await createLedger(server.url)
-      const options = { ...config.database }
-      const report = await verifyInThread(
-        { url: config.workerUrl!, options, ledger, checkpoints: [] },
-        () => {},
-        new AbortController().signal,
-        null,
-      )
-      assert.equal(report!.ok, true)
-      const preflight = await runPreflight({
-        ...PREFLIGHT,
-        database: new Database(config.workerUrl!, options),
-      })
-      assert.equal(preflight.pooler, 'none')
-      await worker.close()
-      await server.close()
-    },
-  )
+  await t.test('server, worker, verifier and preflight all connect with TLS', async () => {
+    const config = await migrateAndConfigure(postgres)
+    const server = await startServer(config)
+    const worker = await startWorker(config)
+    assert.equal((await fetch(`${server.url}/readyz`)).status, 200)
+    const ledger = await createLedger(server.url)
+    const options = { ...config.database }
+    const report = await verifyInThread(
+      { url: config.workerUrl!, options, ledger, checkpoints: [] },
+      () => {},
+      new AbortController().signal,
+      null,
+    )
+    assert.equal(report!.ok, true)
+    const preflight = await runPreflight({
+      ...PREFLIGHT,
+      database: new Database(config.workerUrl!, options),
+    })
+    assert.equal(preflight.pooler, 'none')
+    await worker.close()
+    await server.close()
+  })
 })
 
 const OPERATOR_KEY = `tlo_${'5'.repeat(32)}`

@@ -12,7 +12,7 @@ import { createTestLedger, makeEntry, outcomesOf, randomId } from '../../helpers
 import { until } from '../../helpers/wait.ts'
 import { makeWebhook, URL } from '../../helpers/webhooks.ts'
 
-test('the login of a server sees what a webhook is, and nothing that its secrets are made of', async (t) => {
+test('a server’s login reads webhooks, but not their secrets', async (t) => {
   const app = await buildTestApp(t)
   const { id } = await makeWebhook(app)
   const api = await connect(t, app.database.apiUrl)
@@ -34,7 +34,7 @@ test('the login of a server sees what a webhook is, and nothing that its secrets
   }
 })
 
-test('what somebody is appending while a webhook is made is heard of', async (t) => {
+test('an entry that is being appended while a webhook is created is delivered', async (t) => {
   const database = await createTestDatabase(t)
   const [api, appending] = [await connect(t, database.apiUrl), await connect(t, database.apiUrl)]
   const ledger = await createTestLedger(api)
@@ -47,7 +47,7 @@ test('what somebody is appending while a webhook is made is heard of', async (t)
   assert.deepEqual([webhook?.nextSeq, webhook?.behind], [3, 1])
 })
 
-test('of two servers that are asked for the same webhook at once the second one waits for the first', async (t) => {
+test('of concurrent requests that create the same webhook, the second waits for the first', async (t) => {
   const app = await buildTestApp(t)
   const first = await connect(t, app.database.apiUrl)
   await first.query('begin')
@@ -63,7 +63,7 @@ test('of two servers that are asked for the same webhook at once the second one 
   assert.equal((await second).json().webhook, formatId('whk', SETTINGS.webhookId))
 })
 
-test('a request that resumes an endpoint waits for a writer of it, and never takes its cursor back', async (t) => {
+test('resume waits for a concurrent writer, and never moves the endpoint’s cursor back', async (t) => {
   const app = await buildTestApp(t)
   const { id } = await makeWebhook(app)
   const worker = await connect(t, app.database.workerUrl)
@@ -75,7 +75,7 @@ test('a request that resumes an endpoint waits for a writer of it, and never tak
   assert.equal((await resumed).json().standing.nextSeq, 20)
 })
 
-test('a recovery that is asked for while the worker ends the one before begins', async (t) => {
+test('a recovery requested while the worker ends the previous one starts', async (t) => {
   const app = await buildTestApp(t)
   const { id } = await makeWebhook(app)
   const worker = await connect(t, app.database.workerUrl)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { type AuditedRecord, RECORDS } from '../../../src/db/evidence/records.ts'
 import { nativeProviders } from '../../../src/signing/native.ts'
 
-test('other members that no canonical JSON has contradict the entry, and end no audit', () => {
+test('other members that have no canonical JSON become “not canonical”, without an error', () => {
   const row = {
     otherMembers: JSON.parse('{"label":1e400}'),
     digest: Buffer.alloc(32),

@@ -14,7 +14,7 @@ import { openQueues } from '../../../worker/work-queues.ts'
 import { connect, openTestPool, testDatabase } from '../../helpers/connect.ts'
 import { createTestDatabase } from '../../helpers/database.ts'
 
-test('the queues are those of the code, with its rules, also where an earlier version made them', async (t) => {
+test('the queues match the code, also if an earlier version created them', async (t) => {
   const { ownerUrl } = await createTestDatabase(t)
   const owner = await connect(t, ownerUrl)
   const before = await readQueues(owner)
@@ -31,7 +31,7 @@ test('the queues are those of the code, with its rules, also where an earlier ve
   assert.deepEqual(await readQueues(owner), before)
 })
 
-test('several may install them at once, and what an interrupted one left is finished', async (t) => {
+test('concurrent installs succeed, and complete an interrupted one', async (t) => {
   const { ownerUrl } = await createTestDatabase(t)
   const owners = await Promise.all([1, 2, 3].map(() => connect(t, ownerUrl)))
   await owners[0]!.query('drop schema tallystick_jobs cascade')
@@ -46,7 +46,7 @@ test('several may install them at once, and what an interrupted one left is fini
   assert.equal(rows[0].worker, true)
 })
 
-test('migrate brings the schema of an older pg-boss to this version; until then a worker says what is missing', async (t) => {
+test('migrate upgrades an older pg-boss schema; before that, a worker refuses with advice', async (t) => {
   const { ownerUrl, workerUrl } = await createTestDatabase(t)
   const owner = await connect(t, ownerUrl)
   const { rows } = await owner.query<{ version: number }>('select version from tallystick_jobs.version')
@@ -64,7 +64,7 @@ test('migrate brings the schema of an older pg-boss to this version; until then 
   assert.deepEqual(left.rows, [])
 })
 
-test('a database without queues is told apart from one that is away', async (t) => {
+test('a worker refuses a database without queues: run migrate first', async (t) => {
   const { ownerUrl, workerUrl } = await createTestDatabase(t)
   const owner = await connect(t, ownerUrl)
   await owner.query('drop schema tallystick_jobs cascade')
@@ -103,7 +103,7 @@ test('the worker’s login is enough for all that pg-boss does', async (t) => {
   }
 })
 
-test('pg-boss knows its own rows, though they pass this project’s names and numbers: of a job that fails, dies, and is put back', async (t) => {
+test('pg-boss works through our column names: a job fails, dies and is put back', async (t) => {
   const { workerUrl, ownerUrl } = await createTestDatabase(t)
   const pool = openTestPool(workerUrl, { max: 2 })
   const boss = openJobs(pool, { schedule: false, supervise: false })

@@ -5,7 +5,7 @@ import { findSeqOfVersion } from '../../../src/db/peers/peer-leases.ts'
 import { parseId } from '../../../src/proof/ids.ts'
 import { buildGatedApp } from '../../helpers/gated-app.ts'
 
-test('a version of a record has a seq, whichever was asked for before on the same connection', async (t) => {
+test('finds the seq of any version of a record, also repeatedly on one connection', async (t) => {
   const app = await buildGatedApp(t)
   const { id } = await app.reach('ACTIVE')
   const [ledgerId, recordId] = [parseId('led', app.ledger.ledger.id), parseId('rec', id)]

@@ -13,7 +13,7 @@ import { until } from '../../helpers/wait.ts'
 
 const UNHURRIED_MS = 10_000
 
-test('a slow archive holds up those who ask for what lies there, and nobody else', async (t) => {
+test('a slow archive delays only requests for content in the archive', async (t) => {
   const released = await lendReleasedApp(t)
   const { app, deps } = released
   const ids = await notarizeBatch(app, 70)

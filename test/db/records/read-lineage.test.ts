@@ -85,7 +85,7 @@ test('ancestors are found through records of their own, and through several batc
     assert.equal(await depthOf(pool, ledger, nowhere), null)
 })
 
-test('in a circle that a writer of the tables has made, no more are found than a tree may be deep', async (t) => {
+test('a circle of parents, forged in the tables, ends at the maximum depth', async (t) => {
   const { pool, ledger, appendOwn, appendBatch, api, owner } = await openLineage(t)
   const own = await appendOwn(null)
   const batch = await appendBatch(own, [0, 1, 2, 3, 64])

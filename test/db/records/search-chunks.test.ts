@@ -16,7 +16,7 @@ import { createTestLedger, makeBatch, makeEntry, makeItem, randomId } from '../.
 
 /* Counts the chunks that a search reads. search-records.test.ts compares the results of searches with a model. */
 
-test('a page reads no chunk where the newest records are none of a batch, and one where they are', async (t) => {
+test('a page reads a chunk only if one of its records is in a batch', async (t) => {
   const { api, pool, ledger } = await open(t)
   const chunks = countChunks(pool)
   const search = { filters: {}, order: 'desc', after: null, limit: 10 } as const
@@ -37,7 +37,7 @@ test('a page reads no chunk where the newest records are none of a batch, and on
   assert.deepEqual(chunks, [1])
 })
 
-test('a request decompresses no more chunks than it may, where none of their records has all that is asked for', async (t) => {
+test('a search without matches decompresses at most the allowed number of chunks', async (t) => {
   const { api, pool, ledger } = await open(t)
   const chunks = countChunks(pool)
   const both = { type: 'order/1', onBehalfOf: randomId() }
@@ -52,7 +52,7 @@ test('a request decompresses no more chunks than it may, where none of their rec
   assert.deepEqual([second.rows.length, second.next], [1, null])
 })
 
-test('a request reads no more bytes of chunks than it may', async (t) => {
+test('a search reads at most the allowed bytes of chunks', async (t) => {
   const { api, pool, ledger } = await open(t)
   const chunks = countChunks(pool)
   const both = { type: 'order/1', onBehalfOf: randomId() }
@@ -69,7 +69,7 @@ test('a request reads no more bytes of chunks than it may', async (t) => {
   assert.deepEqual([second.rows, second.next], [[], null])
 })
 
-test('a page of large records of a batch ends early as well', async (t) => {
+test('a page of large batch records ends early', async (t) => {
   const { api, pool, ledger } = await open(t)
   const payload = Buffer.from(`{"text":"${'x'.repeat(65_000)}"}`)
   const items = Array.from({ length: 100 }, () =>
@@ -83,7 +83,7 @@ test('a page of large records of a batch ends early as well', async (t) => {
   assert.deepEqual([first.rows.length + second.rows.length, second.next], [100, null])
 })
 
-test('a chunk that is not as it was stored is a fault, and a key without a chunk finds nothing', async (t) => {
+test('a corrupted chunk is an error, and a key without a chunk finds nothing', async (t) => {
   const { owner, api, pool, ledger } = await open(t)
   await append(api, makeBatch(ledger, 3))
   const search = { filters: { type: 'generic/1' }, order: 'desc', after: null, limit: 10 } as const

@@ -28,7 +28,7 @@ import {
 const TYPE = 'order/1'
 const AGENT = randomId()
 
-test('a page takes one statement, and one more where its records are of a batch', async (t) => {
+test('a page needs one statement, and a second one if its records are in batches', async (t) => {
   const { searches, statements, singles, batches } = await open(t)
   for (const filters of [{}, { type: TYPE }, { onBehalfOf: AGENT }]) {
     for (const after of [null, { seq: 15, index: 30 }]) {
@@ -40,7 +40,7 @@ test('a page takes one statement, and one more where its records are of a batch'
   }
 })
 
-test('pages at once share statements, and each holds what it holds alone', async (t) => {
+test('concurrent pages share statements, and each equals the page read alone', async (t) => {
   const { searches, statements, singles, batches } = await open(t)
   const filters: RecordFilters[] = [{}, { type: TYPE }, { onBehalfOf: AGENT }]
   const asked = [singles, batches].flatMap(({ id }) =>
@@ -67,14 +67,14 @@ test('pages at once share statements, and each holds what it holds alone', async
   assert.ok(chunks <= 6, `${chunks} statements for 9 chunks`)
 })
 
-test('a search that may look at much in vain shares no statement', async (t) => {
+test('a search by state, which may scan many rows, shares no statement', async (t) => {
   const { searches, statements, singles } = await open(t)
   const search = () => searchRecords(searches, singles.id, pageOf({ state: 'RECORDED' }, null))
   await Promise.all([search(), search(), search()])
   assert.equal(statements.length, 3)
 })
 
-test('pages at once bring no more rows together than one page may have', async (t) => {
+test('concurrent pages whose limits together exceed one page share no statement', async (t) => {
   const { searches, statements, singles } = await open(t)
   const page = { ...pageOf({}, null), limit: 150 }
   const pages = await Promise.all([page, page, page].map((one) => searchRecords(searches, singles.id, one)))

@@ -115,7 +115,7 @@ async function prepareLogins(t: TestContext): Promise<void> {
   await createTestDatabase(t)
 }
 
-test('refuses a master key that does not open what is there', async (t) => {
+test('refuses a master key that does not decrypt the stored keys', async (t) => {
   const { ownerUrl } = await createTestDatabase(t)
   const other = makeMasterKey(new Uint8Array(32))
   await assert.rejects(
@@ -161,7 +161,7 @@ test('a server, and migrate, refuse a database that is newer than they are', asy
   await assert.rejects(migrate({ ownerUrl, masterKey, passwords }), /migration 9999\) is newer/)
 })
 
-test('a server and migrate go on with a newer schema that says that it serves them, and with no other', async (t) => {
+test('server and migrate accept a newer schema only if it declares to serve them', async (t) => {
   const { ownerUrl, apiUrl } = await createTestDatabase(t)
   const owner = await connect(t, ownerUrl)
   const newest = listMigrations().at(-1)!.version
@@ -175,7 +175,7 @@ test('a server and migrate go on with a newer schema that says that it serves th
   await assert.rejects(checkSchema(owner), /migration 9999\) is newer than this version[\s\S]*#upgrading/)
 })
 
-test('a migration that serves older code says so in its first line, and the database knows it', async (t) => {
+test('a migration that serves older code declares it in its first line, and the database records it', async (t) => {
   const { ownerUrl } = await createTestDatabase(t)
   const { rows } = await (await connect(t, ownerUrl)).query(
     'select version, serves_from from tallystick.schema_serves order by version',
@@ -189,7 +189,7 @@ test('a migration that serves older code says so in its first line, and the data
     assert.ok(servesFrom! < version, `${name} serves code that is newer than it is`)
 })
 
-test('a migration that has to wait for a lock gives up at once, before appends wait behind it, and changes nothing', async (t) => {
+test('a migration that must wait for a lock fails at once, without delaying appends or changing anything', async (t) => {
   const { ownerUrl, superuserUrl } = await createTestDatabase(t)
   const owner = await connect(t, ownerUrl)
   await undoMigration3(owner)
@@ -220,7 +220,7 @@ async function tablesOf(owner: pg.Client, names: readonly string[]): Promise<str
   return rows.map(({ relname }) => relname)
 }
 
-test('a function is brought to its text again, with its comment, and nobody may execute it who might not before', async (t) => {
+test('migrate restores a function’s text and comment, and grants no new execute privilege', async (t) => {
   const { ownerUrl } = await createTestDatabase(t)
   const owner = await connect(t, ownerUrl)
   const describe = async () => {
@@ -244,7 +244,7 @@ test('a function is brought to its text again, with its comment, and nobody may 
   assert.deepEqual(await describe(), before)
 })
 
-test('functions leave the migrations after them the settings that there were, and a second one of a name alone', async (t) => {
+test('applyFunctions restores the session’s settings, and leaves a function with other arguments alone', async (t) => {
   const { ownerUrl } = await createTestDatabase(t)
   const owner = await connect(t, ownerUrl)
   const read = async () => {
@@ -291,21 +291,21 @@ test('a server, and migrate, refuse a database that was migrated with other file
   )
 })
 
-test('leaves the password of a login alone that it was not given', async (t) => {
+test('leaves a login’s password unchanged without a given password', async (t) => {
   const { ownerUrl, apiUrl } = await createTestDatabase(t)
   const owner = await connect(t, ownerUrl)
   await ensureLogins(owner, ownerUrl, DEFAULT_LOGINS, { api: null, worker: null })
   await connect(t, apiUrl)
 })
 
-test('takes the logins of the API and of the worker', async (t) => {
+test('checkLogin accepts the API and worker logins, and refuses the worker’s for a server', async (t) => {
   const { apiUrl, workerUrl } = await createTestDatabase(t)
   await checkLogin(await connect(t, apiUrl), 'server')
   await checkLogin(await connect(t, workerUrl), 'worker')
   await assert.rejects(checkLogin(await connect(t, workerUrl), 'server'), /may read the note key/)
 })
 
-test('refuses logins that could do more than a stolen pod may', async (t) => {
+test('checkLogin refuses logins with too many privileges', async (t) => {
   const database = await createTestDatabase(t)
   const superuser = await connect(t, database.superuserUrl)
   await assert.rejects(

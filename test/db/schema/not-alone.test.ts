@@ -112,7 +112,7 @@ test('two deployments and another pg-boss, in one Postgres, do not notice each o
     }
   })
 
-  await t.test('they connect where PUBLIC may not', async () => {
+  await t.test('the logins connect to a database where PUBLIC may not', async () => {
     await sql('revoke connect on database b from public')
     await b.works()
     await assert.rejects(
@@ -122,7 +122,7 @@ test('two deployments and another pg-boss, in one Postgres, do not notice each o
   })
 
   await t.test(
-    'a login that is used in another database keeps its password, and a migration that would change it says so',
+    'a login used in another database keeps its password; a migration that would change it is refused',
     async () => {
       const passwords = { api: 'another', worker: 'another' }
       await assert.rejects(
@@ -134,38 +134,41 @@ test('two deployments and another pg-boss, in one Postgres, do not notice each o
     },
   )
 
-  await t.test('a database that changes its logins is closed to those before', async () => {
-    const ours = {
-      apiUrl: urlFor(postgres.superuserUrl, 'b', 'b "serves"', 'p1'),
-      workerUrl: urlFor(postgres.superuserUrl, 'b', 'b$$works', 'p2'),
-    }
-    const running = await connect(t, b.logins.apiUrl)
-    const told: string[] = []
-    const { names, passwords } = getLogins({ dataDir: temporaryDir(), ...ours }, b.ownerUrl)
-    const change = () =>
-      migrate({
-        ownerUrl: b.ownerUrl,
-        masterKey,
-        logins: names,
-        passwords,
-        notify: (line) => told.push(line),
-      })
-    await assert.rejects(
-      change(),
-      /the logins tallystick_api_b, tallystick_worker_b of this database are in use. Name them in TALLYSTICK_API_DATABASE_URL/,
-    )
-    assert.deepEqual(await sql("select from pg_roles where rolname = 'b$$works'"), [])
-    await b.works()
-    await running.end()
-    await change()
-    assert.deepEqual(told, [
-      'revoked the privileges of tallystick_api_b and tallystick_worker_b: processes that use these logins are refused from now on',
-    ])
-    const now = await deploy('b', temporaryDir(), ours)
-    await now.works()
-    await assert.rejects(b.works(), { code: '42501' })
-    await a.works()
-  })
+  await t.test(
+    'migrate with new logins revokes the old ones, and refuses while these are connected',
+    async () => {
+      const ours = {
+        apiUrl: urlFor(postgres.superuserUrl, 'b', 'b "serves"', 'p1'),
+        workerUrl: urlFor(postgres.superuserUrl, 'b', 'b$$works', 'p2'),
+      }
+      const running = await connect(t, b.logins.apiUrl)
+      const told: string[] = []
+      const { names, passwords } = getLogins({ dataDir: temporaryDir(), ...ours }, b.ownerUrl)
+      const change = () =>
+        migrate({
+          ownerUrl: b.ownerUrl,
+          masterKey,
+          logins: names,
+          passwords,
+          notify: (line) => told.push(line),
+        })
+      await assert.rejects(
+        change(),
+        /the logins tallystick_api_b, tallystick_worker_b of this database are in use. Name them in TALLYSTICK_API_DATABASE_URL/,
+      )
+      assert.deepEqual(await sql("select from pg_roles where rolname = 'b$$works'"), [])
+      await b.works()
+      await running.end()
+      await change()
+      assert.deepEqual(told, [
+        'revoked the privileges of tallystick_api_b and tallystick_worker_b: processes that use these logins are refused from now on',
+      ])
+      const now = await deploy('b', temporaryDir(), ours)
+      await now.works()
+      await assert.rejects(b.works(), { code: '42501' })
+      await a.works()
+    },
+  )
 })
 
 const BIN_15 = '/usr/lib/postgresql/15/bin'
@@ -211,7 +214,7 @@ test('a dump that is restored without owners and privileges works after migrate'
   await withClient(ownerUrl, (owner) => checkLedger(owner as never, ledger.id))
 })
 
-test('nothing of the two schemas is open to PUBLIC, by default privileges neither', async () => {
+test('PUBLIC has no privilege on the two schemas, nor by default privileges', async () => {
   const { ownerUrl } = await deploy('closed')
   assert.deepEqual(await sql("select has_database_privilege('other', 'closed', 'temporary') as may"), [
     { may: false },
@@ -264,7 +267,7 @@ test('a schema of our names that somebody else made is refused by name, and stay
   await assert.rejects(start(), /a schema tallystick_jobs that Tallystick did not create/)
 })
 
-test('a schema of another login is refused, also where it looks as if migrate had made it, and none of its code runs', async () => {
+test('a schema of another login is refused even if it looks migrated, and runs none of its code', async () => {
   await sql('create database likeness owner tallystick_owner')
   const schema = (owner: string) => `
     drop schema if exists tallystick cascade; create schema tallystick authorization ${owner}; grant all on schema tallystick to public;
@@ -292,7 +295,7 @@ test('a schema of another login is refused, also where it looks as if migrate ha
   await withClient(urlFor(postgres.ownerUrl, 'likeness'), (client) => refuseForeignSchemas(client))
 })
 
-test('a login that the owner may not change, make, or give away is named, with what to do', async () => {
+test('migrate names a login that the owner may not alter, create or grant, with advice', async () => {
   await sql('create role made_by_others login')
   await sql("create role second_owner login createrole password 'second'")
   await sql('create database second owner second_owner')
@@ -317,7 +320,7 @@ test('a login that the owner may not change, make, or give away is named, with w
   await migrateAs(names, { api: null, worker: null } as never)
 })
 
-test('no password that was set is in the log of Postgres, which has each statement and those that failed', async () => {
+test('no password that was set is in Postgres’ log, though it logs all and failed statements', async () => {
   const { logins } = await deploy('logged')
   const unusual = { api: 'ﬁ\u00a0né\u00ad’"$$', worker: '漢字 %' }
   const ownerUrl = urlFor(postgres.ownerUrl, 'logged')

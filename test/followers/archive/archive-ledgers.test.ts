@@ -24,7 +24,7 @@ async function allBytes(directory: string): Promise<Buffer> {
   return Buffer.concat(await Promise.all(files.map((file) => readFile(file))))
 }
 
-test('an archive verifies without its server: withheld without keys, whole with them', async (t) => {
+test('an archive verifies offline: with documents withheld without keys, completely with keys', async (t) => {
   const app = await lendGatedApp(t)
   const archiver = await openArchiver(t, app)
   await makePersonalGated(app)
@@ -45,7 +45,7 @@ test('an archive verifies without its server: withheld without keys, whole with 
   assert.equal(archiver.logged.filter(({ level }) => level === 'error').length, 0)
 })
 
-test('what is erased cannot be read in the archive any more, and its neighbours can', async (t) => {
+test('an erased document is unreadable in the archive, and documents next to it are readable', async (t) => {
   const app = await lendGatedApp(t)
   const archiver = await openArchiver(t, app)
   const eraser = openEraser(t, app)
@@ -79,7 +79,7 @@ test('what is erased cannot be read in the archive any more, and its neighbours 
   assert.equal((await archiver.verify(before)).failure, null)
 })
 
-test('no document is taken away while its key is kept, as of a ledger that is moved', async (t) => {
+test('no document is erased while its key cannot be, as in a ledger that is being moved', async (t) => {
   const app = await lendApp(t)
   const archiver = await openArchiver(t, app)
   const eraser = openEraser(t, app)
@@ -102,7 +102,7 @@ test('no document is taken away while its key is kept, as of a ledger that is mo
   assert.equal(await findKey(), null)
 })
 
-test('a prefix ends at the last checkpoint within its bounds, or at the next one', async (t) => {
+test('a seal ends at the last checkpoint within its limits, or else at the next one', async (t) => {
   const app = await lendApp(t)
   const archiver = await openArchiver(t, app)
   const sizes: number[] = []
@@ -125,7 +125,7 @@ test('a prefix ends at the last checkpoint within its bounds, or at the next one
   assert.equal(await to(100, 100, last), null)
 })
 
-test('a worker that is killed before it moved the position finds what it wrote', async (t) => {
+test('after a worker was killed before saving its position, the next finds the objects already written', async (t) => {
   const app = await lendApp(t)
   const archiver = await openArchiver(t, app)
   await app.notarize()
@@ -148,7 +148,7 @@ test('a worker that is killed before it moved the position finds what it wrote',
   assert.equal(Number(position!['size']), (await app.entries()).length)
 })
 
-test('each object that is missing or another one is named', async (t) => {
+test('each missing or changed object is named with archive_object', async (t) => {
   const app = await lendApp(t)
   const archiver = await openArchiver(t, app)
   await app.notarize()
@@ -179,7 +179,7 @@ test('each object that is missing or another one is named', async (t) => {
   )
 })
 
-test('an archive that differs from what was written is not continued', async (t) => {
+test('an archive that is shorter than the archived size is not continued', async (t) => {
   const app = await lendApp(t)
   const archiver = await openArchiver(t, app)
   await app.notarize()
@@ -190,7 +190,7 @@ test('an archive that differs from what was written is not continued', async (t)
   assert.match(String(archiver.logged.at(-1)?.err), /covers 0 entries, but 4 were archived/)
 })
 
-test('a worker that stalled, and wakes up behind another one, replaces nothing of what that wrote', async (t) => {
+test('a stalled worker that resumes behind another one replaces none of its objects', async (t) => {
   const app = await lendApp(t)
   const waking = Promise.withResolvers<void>()
   const stalled = Promise.withResolvers<void>()
@@ -230,7 +230,7 @@ test('a worker that stalled, and wakes up behind another one, replaces nothing o
   assert.deepEqual([report.failure, report.entries], [null, (await app.entries()).length])
 })
 
-test('a ledger that is moved is not due', async (t) => {
+test('a ledger that is being moved is not archived', async (t) => {
   const app = await lendApp(t)
   const archiver = await openArchiver(t, app)
   await app.notarize()
@@ -242,7 +242,7 @@ test('a ledger that is moved is not due', async (t) => {
   assert.deepEqual(archiver.logged, [])
 })
 
-test('a link in the place of an object is not followed', async (t) => {
+test('a symbolic link in place of an object is refused', async (t) => {
   const app = await lendApp(t)
   const archiver = await openArchiver(t, app)
   await app.notarize()

@@ -104,7 +104,7 @@ async function objectOf({ directory }: Released, kind: 'lines' | 'documents'): P
   return join(directory, kind, (await readdir(join(directory, kind))).at(-1)!)
 }
 
-test('what has left Postgres is answered by the same routes, byte for byte, and verifies', async (t) => {
+test('released content is answered by the same routes, byte for byte, and verifies', async (t) => {
   const released = await lendReleasedApp(t)
   const { app } = released
   const ids = await postBatch(app)
@@ -147,7 +147,7 @@ test('while the archive is away its records are refused, and everything else goe
   while ((await answered()) !== 200) {}
 })
 
-test('a bucket that changes or loses an object is found, and nothing of it is shown', async (t) => {
+test('a changed or missing archive object gives 503, and none of its content is shown', async (t) => {
   const { app, ids, released } = await buildLeft(t)
   for (const kind of ['lines', 'documents'] as const) {
     const path = await objectOf(released, kind)
@@ -168,7 +168,7 @@ test('a bucket that changes or loses an object is found, and nothing of it is sh
   expectStatus(200, await app.send('GET', `/v1/records/${ids[0]}`))
 })
 
-test('an archive without anything of the ledger, such as a volume that is not mounted, is no fault of it', async (t) => {
+test('an archive without the ledger, such as an unmounted volume, is an error and not a ledger fault', async (t) => {
   const { app, ids, directory, deps } = await buildLeft(t)
   await rename(directory, `${directory}.away`)
   const refused = expectStatus(503, await app.send('GET', `/v1/records/${ids[0]}`))
@@ -180,7 +180,7 @@ test('an archive without anything of the ledger, such as a volume that is not mo
   )
 })
 
-test('a released document is erased: nobody reads it any more, and its neighbours are answered', async (t) => {
+test('a released document can be erased, and documents next to it are still answered', async (t) => {
   const { app, ids, released, archiver } = await buildLeft(t)
   const eraser = openEraser(t, app)
   const round = released.openPool(released.deps.openContent())
@@ -218,7 +218,7 @@ test('a released document is erased: nobody reads it any more, and its neighbour
   assert.deepEqual([report.failure, report.erasures.length], [null, 1])
 })
 
-test('two erasures at one time in a chunk that has left and has no metadata hear of each other', async (t) => {
+test('concurrent erasures in one released chunk are both applied, including a shared search key', async (t) => {
   const released = await lendReleasedApp(t)
   const { app, masterKey } = released
   const records = Array.from({ length: 3 }, (_, i) => ({
@@ -248,7 +248,7 @@ test('two erasures at one time in a chunk that has left and has no metadata hear
   assert.deepEqual([report.failure, report.erasures.length], [null, 2])
 })
 
-test('an erasure waits for an archive that is away or has lost an object: none is refused, and others are carried out', async (t) => {
+test('erasures in an unavailable archive wait without being refused, and others are carried out', async (t) => {
   const { app, ids, released, directory } = await buildLeft(t)
   const documents = await objectOf(released, 'documents')
   const here = await app.notarize()
@@ -275,7 +275,7 @@ test('an erasure waits for an archive that is away or has lost an object: none i
   assert.deepEqual(await looks(), [0, 0, 3, 1])
 })
 
-test('while the archive is away, erasures of records of batches are carried out whose content is here', async (t) => {
+test('while the archive is unavailable, erasures of batch records still in Postgres are carried out', async (t) => {
   const { app, ids, released, directory } = await buildLeft(t)
   const here = await postBatch(app)
   const eraser = openEraser(t, app, Date.now, released.deps.openContent())
@@ -286,7 +286,7 @@ test('while the archive is away, erasures of records of batches are carried out 
   assert.deepEqual([eraser.refused.count, eraser.waiting.count, takenAway(eraser.logged)], [0, 1, 2])
 })
 
-test('a document that was erased before its batch left is erased afterwards', async (t) => {
+test('a document erased before its batch was released stays erased', async (t) => {
   const released = await lendReleasedApp(t)
   const { app } = released
   const ids = await postBatch(app)
@@ -304,7 +304,7 @@ test('a document that was erased before its batch left is erased afterwards', as
   assert.deepEqual(await answers(app, ids), before)
 })
 
-test('content stays while somebody needs it', async (t) => {
+test('content stays in Postgres until archived, verified, old enough, delivered, and without a waiting erasure or move', async (t) => {
   const released = await lendReleasedApp(t)
   const { app, deps } = released
   const ids = await postBatch(app)
@@ -336,7 +336,7 @@ test('content stays while somebody needs it', async (t) => {
   assert.deepEqual([errorsOf(released), await released.chunks()], [[], [0, 2]])
 })
 
-test('content stays if the archive has lost it, or has another one', async (t) => {
+test('content stays in Postgres if the archive has lost it or has different content', async (t) => {
   const released = await lendReleasedApp(t)
   const { app, deps } = released
   await postBatch(app)
@@ -398,7 +398,7 @@ test('a chunk that is erased while it is compared stays, and leaves with the nex
   expectStatus(200, await app.send('GET', `/v1/records/${ids[1]}`))
 })
 
-test('a worker that is killed between two chunks is gone on from', async (t) => {
+test('after a worker was killed between two chunks, the next continues', async (t) => {
   const released = await lendReleasedApp(t)
   const { app, deps } = released
   const ids = await postBatch(app, 1_100)
@@ -421,7 +421,7 @@ test('a worker that is killed between two chunks is gone on from', async (t) => 
   assert.deepEqual(await answers(app, ids), before)
 })
 
-test('a server or worker that is not told of the archive says at its start that content lies there', async (t) => {
+test('server and worker without TALLYSTICK_ARCHIVE warn at start if content is in the archive', async (t) => {
   const released = await lendReleasedApp(t)
   const { app } = released
   const { apiUrl, workerUrl } = app.database
@@ -446,7 +446,7 @@ test('a server or worker that is not told of the archive says at its start that 
   assert.equal(await warnings({ TALLYSTICK_ARCHIVE: `file://${join(released.directory, '..')}` }), 0)
 })
 
-test('a piece that is leaving is written once, and nothing more of it leaves while its ledger is moved', async (t) => {
+test('a piece being released is recorded once, and releases nothing while its ledger is moved', async (t) => {
   const released = await lendReleasedApp(t)
   const { app, deps } = released
   const ids = await postBatch(app)
@@ -507,7 +507,7 @@ async function buildSlow(t: TestContext, isSlow: (read: number) => boolean) {
   return { ...released, standing }
 }
 
-test('a round that has taken its time ends between two chunks, says that there is more, and is gone on from', async (t) => {
+test('a round that used up its time ends between two chunks, returns true, and is continued', async (t) => {
   const { deps, release, standing } = await buildSlow(t, () => true)
   assert.equal(await releaseContent(deps), true)
   assert.deepEqual(await standing(), [[], [4, 32], ['leaving']])
@@ -515,7 +515,7 @@ test('a round that has taken its time ends between two chunks, says that there i
   assert.deepEqual(await standing(), [[], [0, 36], ['left']])
 })
 
-test('a piece that takes all of a round to fetch is not fetched again for each few of its chunks', async (t) => {
+test('a piece whose fetch takes a whole round is still released completely in that round', async (t) => {
   const { deps, standing } = await buildSlow(t, (read) => read === 0)
   assert.equal(await releaseContent(deps), true)
   assert.deepEqual(await standing(), [[], [0, 36], ['left']])
@@ -539,7 +539,7 @@ test('an export that is under way while content leaves goes on', async (t) => {
   assert.deepEqual([records, (await released.chunks())[0]], [1_170, 0])
 })
 
-test('nobody takes content out of Postgres that no archive has', async (t) => {
+test('no login can remove content from Postgres that is not archived', async (t) => {
   const released = await lendReleasedApp(t)
   const { app, deps } = released
   await postBatch(app)
@@ -568,7 +568,7 @@ test('nobody takes content out of Postgres that no archive has', async (t) => {
     await assert.rejects(app.sql(change), /it has the only copy of its content/)
 })
 
-test('a ledger whose content has left is moved as it is', async (t) => {
+test('a ledger with released content is moved without it, and verifies only with the archive', async (t) => {
   const { app, deps } = await buildLeft(t)
   const target = await createTestDatabase(t)
   await app.sql("update tallystick.chain_heads set closed = 'moving'")

@@ -24,7 +24,7 @@ import { until } from '../../helpers/wait.ts'
 
 const KEY = { 'idempotency-key': 'once' }
 
-test('envelopes that have left Postgres are answered by every route that reads, byte for byte', async (t) => {
+test('every read route answers byte for byte the same after the envelopes have left Postgres', async (t) => {
   const released = await lendReleasedApp(t)
   const app = await gateLedger(t, released.app)
   const key = await addSigningKey(app)
@@ -86,7 +86,7 @@ test('envelopes that have left Postgres are answered by every route that reads, 
   assert.equal((await released.archiver.verify(null, directoryStore(released.directory))).failure, null)
 })
 
-test('while the archive is away what needs an envelope is refused, and records, searches and appends go on', async (t) => {
+test('without the archive, reads that need an envelope answer archive_unavailable; records, searches and appends work', async (t) => {
   const { app, ids, directory } = await buildLeft(t)
   const [id] = ids as [string]
   const once = await app.notarize(genericBody({ once: true }), { headers: KEY })
@@ -121,7 +121,7 @@ test('while the archive is away what needs an envelope is refused, and records, 
   await until(async () => (await app.send('GET', `/v1/records/${id}/proof`)).statusCode === 200)
 })
 
-test('a repeated request whose entry has left is answered as before', async (t) => {
+test('a repeated request gets the first answer after its envelope has left Postgres', async (t) => {
   const released = await lendReleasedApp(t)
   const { app } = released
   const once = await app.notarize(genericBody({ once: true }), { headers: KEY })
@@ -130,7 +130,7 @@ test('a repeated request whose entry has left is answered as before', async (t) 
   assert.deepEqual(await app.notarize(genericBody({ once: true }), { headers: KEY }), once)
 })
 
-test('a request reads each bundle once, and an export that is under way while envelopes leave goes on', async (t) => {
+test('a query reads each bundle once; an export continues while envelopes leave Postgres', async (t) => {
   const released = await lendReleasedApp(t)
   const { app, deps } = released
   await notarizeSingles(app, 600)
@@ -159,7 +159,7 @@ test('a request reads each bundle once, and an export that is under way while en
   assert.deepEqual(asked, [0, 1, 1, 2])
 })
 
-test('nobody takes an envelope out of Postgres that no archive has, or puts another one there', async (t) => {
+test('Postgres refuses to remove an envelope that is not in the archive, or to replace an envelope', async (t) => {
   const released = await lendReleasedApp(t)
   const { app, deps } = released
   await notarizeSingles(app, 2)
@@ -204,7 +204,7 @@ test('nobody takes an envelope out of Postgres that no archive has, or puts anot
   )
 })
 
-test('a record whose envelope has left is erased, and its ledger verifies and is moved as it is', async (t) => {
+test('a record whose envelope has left can be erased; its ledger verifies and can be moved', async (t) => {
   const { app, ids, deps, released } = await buildLeft(t)
   const [id, beside] = ids as [string, string]
   expectStatus(202, await erase(app, id))

@@ -19,7 +19,7 @@ import { answersOf, buildLeft, errorsOf, notarizeSingles } from '../../helpers/l
 import { lendReleasedApp } from '../../helpers/released-app.ts'
 import { until } from '../../helpers/wait.ts'
 
-test('a bundle that is changed or missing is found, nothing of it is shown, and it is read anew once it is put back', async (t) => {
+test('a changed or missing bundle fails reads and verification (archive_object) until it is restored', async (t) => {
   const { app, ids, deps, directory } = await buildLeft(t)
   const size = (await app.entries()).length
   const path = join(directory, tileName({ level: 'entries', tile: 0, width: size }))
@@ -57,7 +57,7 @@ async function wantedOf(app: TestApp, width: number): Promise<EnvelopesInArchive
   return { ledgerId: app.ledgerId, tile: 0, width, entries }
 }
 
-test('an archive that never answers keeps nobody from events whose envelopes are here', async (t) => {
+test('events whose envelopes are in Postgres are read although the archive never answers', async (t) => {
   const { app, released } = await buildLeft(t)
   const here = await app.notarize()
   let asked = 0
@@ -76,7 +76,7 @@ test('an archive that never answers keeps nobody from events whose envelopes are
   assert.deepEqual([rows.map(({ seq }) => seq), [...unread], asked], [[here.entry.seq], left, 1])
 })
 
-test('envelopes stay if the archive has lost their bundle, or has another one', async (t) => {
+test('envelopes stay in Postgres if the archive lacks their bundle or has a different one', async (t) => {
   const released = await lendReleasedApp(t)
   const { app, deps, directory } = released
   await notarizeSingles(app, 3)
@@ -104,7 +104,7 @@ test('envelopes stay if the archive has lost their bundle, or has another one', 
   assert.deepEqual(await released.leftEnvelopes(), {})
 })
 
-test('a worker that is killed between two bundles is gone on from', async (t) => {
+test('release continues after the worker failed between two bundles', async (t) => {
   const released = await lendReleasedApp(t)
   const { app, deps } = released
   const ids = await notarizeSingles(app, 2 * TILE_HASHES)
@@ -133,7 +133,7 @@ test('a worker that is killed between two bundles is gone on from', async (t) =>
   assert.deepEqual(await answersOf(app, about), before)
 })
 
-test('a worker that is killed by SIGKILL while envelopes leave is gone on from', async (t) => {
+test('release continues after the worker was killed with SIGKILL', async (t) => {
   const released = await lendReleasedApp(t)
   const { app, directory } = released
   const ids = await notarizeSingles(app, 2 * TILE_HASHES)

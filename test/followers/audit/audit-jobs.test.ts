@@ -12,7 +12,7 @@ import { connect } from '../../helpers/connect.ts'
 import { createTestLedger } from '../../helpers/test-ledger.ts'
 import { type AuditTest, setUpAudit } from './set-up.ts'
 
-test('one audit of a ledger is open at a time, and requests meanwhile get that one', async (t) => {
+test('a ledger has one open audit; requests meanwhile return that audit', async (t) => {
   const audit = await setUpAudit(t)
   const ids = await Promise.all(Array.from({ length: 8 }, () => request(audit)))
   assert.equal(new Set(ids).size, 1)
@@ -21,7 +21,7 @@ test('one audit of a ledger is open at a time, and requests meanwhile get that o
   assert.equal((await audits(audit)).length, 2)
 })
 
-test('of a ledger’s audits that ended, a hundred are kept', async (t) => {
+test('a ledger stores a hundred ended audits besides its open audit', async (t) => {
   const audit = await setUpAudit(t)
   for (let i = 0; i < 105; i++) {
     await request(audit)
@@ -34,7 +34,7 @@ test('of a ledger’s audits that ended, a hundred are kept', async (t) => {
   assert.ok(rows.some((row) => row.id === newest))
 })
 
-test('an audit gets one job, also from many workers at once, and the job names it', async (t) => {
+test('several workers make one job for an audit; the job names the audit', async (t) => {
   const { audit, boss } = await setUpJobs(t)
   const id = await request(audit)
   const deps = { pool: audit.pool, boss, log: audit.follower.log }
@@ -46,7 +46,7 @@ test('an audit gets one job, also from many workers at once, and the job names i
   assert.equal((await audits(audit))[0]!.job_id, jobs[0]!.id)
 })
 
-test('an audit of a ledger that is being moved to another database gets no job', async (t) => {
+test('an audit of a ledger that is being moved gets no job until the move ends', async (t) => {
   const { audit, boss } = await setUpJobs(t)
   await request(audit)
   const deps = { pool: audit.pool, boss, log: audit.follower.log }
@@ -58,7 +58,7 @@ test('an audit of a ledger that is being moved to another database gets no job',
   assert.equal((await boss.findJobs('audit')).length, 1)
 })
 
-test('an audit whose job was given up has failed, and says so; another one can be asked for', async (t) => {
+test('an audit whose job was given up fails with worker_lost; a new audit can be requested', async (t) => {
   const { audit, boss } = await setUpJobs(t)
   await request(audit)
   const deps = { pool: audit.pool, boss, log: audit.follower.log }
@@ -84,14 +84,14 @@ test('an audit whose job was given up has failed, and says so; another one can b
   assert.equal((await audits(audit)).length, 2)
 })
 
-test('an audit that still waits for its job is not taken for lost', async (t) => {
+test('an audit without a job stays queued and is not failed as lost', async (t) => {
   const audit = await setUpAudit(t)
   await request(audit)
   assert.deepEqual(await failLostAudits(audit.pool), [])
   assert.equal((await audits(audit))[0]!.state, 'queued')
 })
 
-test('a job whose worker was killed goes to another one', async (t) => {
+test('the job of a killed worker goes to another worker', async (t) => {
   const { audit, boss } = await setUpJobs(t)
   await request(audit)
   await enqueueAudits({ pool: audit.pool, boss, log: audit.follower.log })
@@ -105,7 +105,7 @@ test('a job whose worker was killed goes to another one', async (t) => {
   assert.equal(again?.retryCount, 1)
 })
 
-test('the schedule asks once a day for each ledger that has grown or was not found good, at its own time', async (t) => {
+test('a ledger is audited daily only if it has grown or its last audit was bad', async (t) => {
   const audit = await setUpAudit(t)
   await audit.app.newLedger()
   const schedule = () => scheduleAudits({ pool: audit.pool, entropy: audit.app.deps.entropy, now: Date.now })
@@ -123,7 +123,7 @@ test('the schedule asks once a day for each ledger that has grown or was not fou
   await end(audit, { ok: true, entries: 4 })
 })
 
-test('the daily audits of many ledgers are spread over the day', async (t) => {
+test('daily audits of many ledgers are spread over the day', async (t) => {
   const audit = await setUpAudit(t)
   const api = await connect(t, audit.app.database.apiUrl)
   for (let i = 0; i < 59; i++) await createTestLedger(api)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cutReason } from '../../../src/followers/audit/faults.ts'
 
-test('a reason that quotes an attacker is cut, and is text that Postgres takes', () => {
+test('a fault’s reason is cut to 1,000 characters, and U+0000 and lone surrogates are replaced', () => {
   assert.equal(cutReason('what was found'), 'what was found')
   assert.equal(cutReason('a\0b'), 'a\ufffdb')
   assert.equal(cutReason('x'.repeat(5_000)).length, 1_000)

@@ -27,7 +27,7 @@ import { makeRotator, rotateKey } from '../rotation/rotation.ts'
 import { appendAsApi, asTestLedger, signRecord } from './attacker.ts'
 import { type AuditTest, cursorOf, followAll, openFaults, setUpAudit, undefended } from './set-up.ts'
 
-test('entries of all kinds and ledgers are verified as they come, and the cursor stands at the head', async (t) => {
+test('the follower verifies entries of all kinds and ledgers, and moves its cursor to the head', async (t) => {
   const audit = await setUpAudit(t)
   const { app } = audit
   const other = await app.newLedger()
@@ -45,7 +45,7 @@ test('entries of all kinds and ledgers are verified as they come, and the cursor
   assert.deepEqual(audit.alarms, [])
 })
 
-test('a ledger that is moved is not verified here any more, again and again, and nobody waits for it', async (t) => {
+test('a moved ledger is not verified and counts in no lag figure', async (t) => {
   const audit = await setUpAudit(t)
   const { app } = audit
   await followAll(audit)
@@ -62,7 +62,7 @@ test('a ledger that is moved is not verified here any more, again and again, and
   assert.equal((await readArchiveFigures(audit.pool)).behind, 0)
 })
 
-test('a round that ends early on a busy machine has read no more than it has verified', async (t) => {
+test('a round that ends early reads hardly more entries than it verifies', async (t) => {
   const audit = await setUpAudit(t)
   const { verifier } = audit.follower
   await fill(audit, 900)
@@ -92,7 +92,7 @@ test('a round that ends early on a busy machine has read no more than it has ver
   assert.ok(read >= 903 && read < 903 * 1.5, `${read} entries were read`)
 })
 
-test('garbage appended with the API’s login is found; that ledger gets no more checkpoints, the others do', async (t) => {
+test('garbage appended with the API’s login is a fault; only that ledger gets no more checkpoints', async (t) => {
   const audit = await setUpAudit(t)
   const { app } = audit
   const other = await app.newLedger()
@@ -122,7 +122,7 @@ test('garbage appended with the API’s login is found; that ledger gets no more
   assert.match((await app.send('GET', '/v1/checkpoints/latest', { key: other.key.key })).body, /\n4\n/)
 })
 
-test('garbage is found beside times that no Date can hold: it could hide behind what fails to be read', async (t) => {
+test('an entry with a time that no Date can hold is a fault of its ledger', async (t) => {
   const audit = await setUpAudit(t)
   const { app } = audit
   const [keys, records] = [await app.newLedger(), await app.newLedger()]
@@ -147,7 +147,7 @@ test('garbage is found beside times that no Date can hold: it could hide behind 
   assert.deepEqual(found, ids.sort())
 })
 
-test('an entry with a good signature whose columns lie is found', async (t) => {
+test('a validly signed entry whose columns contradict its statement is a fault', async (t) => {
   const audit = await setUpAudit(t)
   const { app } = audit
   const victim = await app.newLedger()
@@ -188,7 +188,7 @@ test('an entry with a good signature whose columns lie is found', async (t) => {
   }
 })
 
-test('whatever bytes an attacker appends, the worker goes on, and finds each of them', async (t) => {
+test('arbitrary bytes appended by an attacker are faults, and the follower continues', async (t) => {
   const audit = await setUpAudit(t)
   const { app } = audit
   const good = (await signRecord(app)).envelope
@@ -238,7 +238,7 @@ test('whatever bytes an attacker appends, the worker goes on, and finds each of 
   assert.equal(await cursorOf(audit, app.ledger.ledger.id), 4)
 })
 
-test('a chunk that can’t be read, or expands without end, is a fault of its ledger, and ends no thread', async (t) => {
+test('an unreadable or oversized chunk is the fault chunk_syntax, and no thread dies', async (t) => {
   const audit = await setUpAudit(t)
   const { app } = audit
   const contents = [
@@ -270,7 +270,7 @@ test('a chunk that can’t be read, or expands without end, is a fault of its le
   assert.equal(await cursorOf(audit, app.ledger.ledger.id), 4)
 })
 
-test('a ledger that was never signed at all is found at its first entry', async (t) => {
+test('a ledger without any signature is a fault at seq 0', async (t) => {
   const audit = await setUpAudit(t)
   await createTestLedger(await connect(t, audit.app.database.apiUrl))
   await followAll(audit)
@@ -322,7 +322,7 @@ for (const [what, sql, expected] of [
   ['left without its ledger', 'delete from tallystick.ledgers', /30 ledger_foreign/],
   ['denied by the head', 'update tallystick.chain_heads set size = 2', /30 .*chain_heads.size/],
 ] as const) {
-  test(`an entry that the owner has ${what}, before it was verified, is found, and named`, async (t) => {
+  test(`finds and names an entry that the owner has ${what} before its verification`, async (t) => {
     const audit = await setUpAudit(t)
     await fill(audit, 27)
     await followAll(audit)
@@ -335,7 +335,7 @@ for (const [what, sql, expected] of [
   })
 }
 
-test('a rotation of the envelope key is followed, without a restart', async (t) => {
+test('the follower continues after a rotation of the envelope key without a restart', async (t) => {
   const audit = await setUpAudit(t)
   const { app } = audit
   await app.notarize()
@@ -353,7 +353,7 @@ test('a rotation of the envelope key is followed, without a restart', async (t) 
   assert.equal(kid, keys[1].kid)
 })
 
-test('an entry signed by a key of the deployment that is not the ledger’s now is found', async (t) => {
+test('an entry signed by a key that is not the ledger’s current key is the fault key_not_current', async (t) => {
   const audit = await setUpAudit(t)
   const { app } = audit
   await followAll(audit)
@@ -368,7 +368,7 @@ test('an entry signed by a key of the deployment that is not the ledger’s now 
   assert.match(`${fault?.seq} ${fault?.code}`, /3 key_not_current/)
 })
 
-test('a chain that was changed behind the cursor is found at the next entry: the cursor remembers it', async (t) => {
+test('a chain changed behind the cursor is the fault chain_broken at the next entry', async (t) => {
   const audit = await setUpAudit(t)
   await fill(audit, 5)
   await followAll(audit)
@@ -383,7 +383,7 @@ test('a chain that was changed behind the cursor is found at the next entry: the
   assert.match(`${fault?.seq} ${fault?.code}`, /8 chain_broken/)
 })
 
-test('a fault stands until the owner clears it, and is found again where nothing was mended', async (t) => {
+test('a fault stays open until the owner clears it, and is found again if nothing was repaired', async (t) => {
   const audit = await setUpAudit(t)
   const { app } = audit
   await fill(audit, 3)
@@ -411,7 +411,7 @@ test('a fault stands until the owner clears it, and is found again where nothing
   assert.match((await app.send('GET', '/v1/checkpoints/latest')).body, /\n6\n/)
 })
 
-test('a ledger that another worker is at is left to it', async (t) => {
+test('a ledger locked by another worker is skipped until the lock is released', async (t) => {
   const audit = await setUpAudit(t)
   await followAll(audit)
   const client = await connect(t, audit.app.database.workerUrl)
@@ -424,7 +424,7 @@ test('a ledger that another worker is at is left to it', async (t) => {
   assert.equal(await cursorOf(audit, audit.app.ledger.ledger.id), 4)
 })
 
-test('two workers at once verify every entry, and none of them twice for good', async (t) => {
+test('two workers at once verify every entry without a fault', async (t) => {
   const audit = await setUpAudit(t)
   await fill(audit, 100)
   const appending = fill(audit, 200)
@@ -434,7 +434,7 @@ test('two workers at once verify every entry, and none of them twice for good', 
   assert.deepEqual(await openFaults(audit), [])
 })
 
-test('a thread that dies delays the ledger, and nothing else', async (t) => {
+test('a verifier thread that dies pauses the ledger, and makes no fault', async (t) => {
   const audit = await setUpAudit(t)
   const { verifier, pausedLedgers } = audit.follower
   let failures = 0

@@ -100,7 +100,7 @@ for (const [way, columns, version, expected] of [
     /columns_contradict_entries entries.version/,
   ],
 ] as const) {
-  test(`an old verification that is inserted again ${way} is found, and named`, async (t) => {
+  test(`the follower, the audit and the export find an old verification inserted again ${way}`, async (t) => {
     const audit = await setUp(t)
     await deliverTwice(audit)
     const seq = await appendAgain(audit, OLD_PASS, columns)
@@ -118,7 +118,7 @@ for (const [way, columns, version, expected] of [
   })
 }
 
-test('an old verification is found by an audit also where all later steps were hidden from the follower', async (t) => {
+test('an audit finds an old verification although all later steps were hidden from the follower', async (t) => {
   const audit = await setUp(t)
   await deliverTwice(audit)
   await undefended(audit, 'update tallystick.entries set version = null where version > 3')
@@ -131,7 +131,7 @@ test('an old verification is found by an audit also where all later steps were h
   assert.match(await foundByVerify(audit), /columns_contradict_entries entries.version/)
 })
 
-test('a genuine verification of another record is found', async (t) => {
+test('finds a genuine verification copied from another record', async (t) => {
   const audit = await setUp(t)
   const victim = await deliverTwice(audit)
   await audit.app.reach('VERIFIED')
@@ -155,7 +155,7 @@ test('a genuine verification of another record is found', async (t) => {
   assert.match(await foundByVerify(audit), expected)
 })
 
-test('a verification that nobody signed is found', async (t) => {
+test('finds a verification with an invalid signature', async (t) => {
   const audit = await setUp(t)
   await deliverTwice(audit)
   // Changes one bit of the signature, and changes the leaf to match.
@@ -215,7 +215,7 @@ for (const [what, change, expected] of [
   ['given more revisions', 'max_revisions = 100', /columns_contradict_entries gated_records.max_revisions/],
   ['given tolerances', "tolerances = '{}'", /columns_contradict_entries gated_records.tolerances/],
 ] as const) {
-  test(`a gated record that was ${what} is found, as it comes and behind the follower`, async (t) => {
+  test(`follower and audit find a gated record that was ${what}`, async (t) => {
     const audit = await setUp(t)
     await audit.app.reach('SUBMITTED', { performer: undefined })
     await audit.app.notarize()
@@ -228,7 +228,7 @@ for (const [what, change, expected] of [
 /** Drops the generated expression, so that a row can be copied as a whole. */
 const COPYABLE = 'alter table tallystick.gated_records alter column ended_as drop expression if exists'
 
-test('what only an audit can tell is found by it: revisions, and who performs what was never begun', async (t) => {
+test('only the audit finds changed revisions, and a changed performer of a record never activated', async (t) => {
   const audit = await setUp(t)
   const { id } = await audit.app.reach('VERIFIED')
   await audit.app.take(id, 'revision')
@@ -278,7 +278,7 @@ for (const [what, sql, expected] of [
     /columns_contradict_entries documents.document/,
   ],
 ] as const) {
-  test(`a gated record whose ${what} is found`, async (t) => {
+  test(`follower and audit find a gated record whose ${what}`, async (t) => {
     const audit = await setUp(t)
     await audit.app.reach('SUBMITTED')
     await undefended(audit, sql)
@@ -287,7 +287,7 @@ for (const [what, sql, expected] of [
   })
 }
 
-test('rows of records that nobody created are found by an audit', async (t) => {
+test('an audit finds a row of gated_records without a record', async (t) => {
   const audit = await setUp(t)
   await audit.app.reach('SUBMITTED')
   await undefended(
@@ -298,7 +298,7 @@ test('rows of records that nobody created are found by an audit', async (t) => {
   assert.match(await foundByVerify(audit), /gated_records: 2 rows, but records have 1/)
 })
 
-test('rows of a ledger without a chain are found by an audit', async (t) => {
+test('an audit finds rows of a ledger without a chain', async (t) => {
   const audit = await setUp(t)
   await audit.app.reach('SUBMITTED')
   for (const table of ['gated_records', 'documents']) {
@@ -366,7 +366,7 @@ async function stepOfStranger(
 
 const signal = (decision: string) => ({ decision, code: 'accepted', failingRules: [], validUntil: null })
 
-test('a step that somebody takes in the name of its party is found as it comes', async (t) => {
+test('finds a verdict that a stranger signed and attributed to the principal', async (t) => {
   const audit = await setUp(t)
   const { id } = await audit.app.reach('VERIFIED')
   const verdict = { verdict: 'accept', by: 'principal', signal: signal('SETTLE') }
@@ -385,7 +385,7 @@ test('a step that somebody takes in the name of its party is found as it comes',
   assert.match(await foundByVerify(audit), expected)
 })
 
-test('a performer that overturns its own rejection in another’s name is found as it comes', async (t) => {
+test('finds an overturn by the performer that names another agent as actor', async (t) => {
   const audit = await setUp(t)
   const { id, gated } = await audit.app.reach('REJECTED')
   const [verdict] = await audit.app.sql<{ leaf: Buffer }>(

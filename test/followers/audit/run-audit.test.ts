@@ -9,7 +9,7 @@ import { type AuditTest, openFaults, setUpAudit, undefended } from './set-up.ts'
 
 const NEVER = new AbortController().signal
 
-test('an audit verifies the whole ledger, against the checkpoint that the worker keeps', async (t) => {
+test('an audit verifies the whole ledger against the stored checkpoint', async (t) => {
   const audit = await setUpAudit(t)
   await publishCheckpoints(audit.publisher)
   await audit.app.notarize()
@@ -32,7 +32,7 @@ test('an audit verifies the whole ledger, against the checkpoint that the worker
   assert.deepEqual(audit.alarms, [])
 })
 
-test('what was changed long ago is found: the audit is done and bad, and the ledger gets no more checkpoints', async (t) => {
+test('an old change ends the audit as done and bad, and stops the ledger’s checkpoints', async (t) => {
   const audit = await setUpAudit(t)
   const { app } = audit
   for (let i = 0; i < 5; i++) await app.notarize()
@@ -56,7 +56,7 @@ test('what was changed long ago is found: the audit is done and bad, and the led
   assert.match((await app.send('GET', '/v1/checkpoints/latest')).body, /\n8\n/)
 })
 
-test('a ledger that does not extend the stored checkpoint is bad, however well it verifies by itself', async (t) => {
+test('a ledger that does not extend the stored checkpoint is bad even if it verifies alone', async (t) => {
   const audit = await setUpAudit(t)
   const { app } = audit
   await app.notarize()
@@ -74,7 +74,7 @@ test('a ledger that does not extend the stored checkpoint is bad, however well i
   assert.equal((await openFaults(audit)).length, 1)
 })
 
-test('a closed ledger is found bad without a fault: its own closure stops it, and is what an operator lifts', async (t) => {
+test('a bad audit of a ledger closed as restored opens no fault', async (t) => {
   const audit = await setUpAudit(t)
   await undefended(
     audit,
@@ -84,7 +84,7 @@ test('a closed ledger is found bad without a fault: its own closure stops it, an
   assert.deepEqual(await openFaults(audit), [])
 })
 
-test('an audit that was killed is taken up again from the beginning', async (t) => {
+test('an audit whose worker was killed starts again from the beginning', async (t) => {
   const audit = await setUpAudit(t)
   const name = await request(audit)
   await audit.app.sql(
@@ -97,7 +97,7 @@ test('an audit that was killed is taken up again from the beginning', async (t) 
   assert.equal(row!.entriesDone, 3)
 })
 
-test('one that is done, or gone, is not done again', async (t) => {
+test('an ended or unknown audit is not run again', async (t) => {
   const audit = await setUpAudit(t)
   const name = await request(audit)
   const job = { id: randomUUID(), signal: NEVER }
@@ -108,7 +108,7 @@ test('one that is done, or gone, is not done again', async (t) => {
   await runAudit(auditDeps(audit), { ...name, auditId: name.ledgerId }, job)
 })
 
-test('a worker that stops puts its audit back to the queue', async (t) => {
+test('a stopping worker returns its audit to the queue', async (t) => {
   const audit = await setUpAudit(t)
   const name = await request(audit)
   const stop = new AbortController()
@@ -123,7 +123,7 @@ test('a worker that stops puts its audit back to the queue', async (t) => {
   assert.equal(row!.startedAt, null)
 })
 
-test('a database that cannot be read says nothing about the ledger: the job fails with its reason, to be tried again', async (t) => {
+test('a database that refuses the login fails the audit’s job with its reason, and opens no fault', async (t) => {
   const audit = await setUpAudit(t)
   const name = await request(audit)
   const url = new URL(audit.app.database.workerUrl)

@@ -21,7 +21,7 @@ import { makePublisher, type Publisher } from '../../helpers/publisher.ts'
 
 const { sha256 } = nativeProviders
 
-test('a checkpoint says the size, the Merkle root and the chain hash, under the ledger’s note key', async (t) => {
+test('a checkpoint has the size, Merkle root and chain hash, signed by the ledger’s note key', async (t) => {
   const { app, worker } = await setUp(t)
   await app.notarize()
   assert.equal(await publishCheckpoints(worker), false)
@@ -40,14 +40,14 @@ test('a checkpoint says the size, the Merkle root and the chain hash, under the 
   assert.deepEqual(Buffer.from(checkpoint.root), Buffer.from(merkleRoot(sha256, leavesOf(lines))))
 })
 
-test('before the first checkpoint the answer says that it is pending', async (t) => {
+test('before the first checkpoint the answer is 409 checkpoint_pending', async (t) => {
   const { app } = await setUp(t)
   const answer = await app.send('GET', '/v1/checkpoints/latest')
   assert.equal(answer.statusCode, 409)
   assert.equal(answer.json().code, 'checkpoint_pending')
 })
 
-test('publishes at most one checkpoint a second of a ledger, and none while nothing was appended', async (t) => {
+test('publishes at most one checkpoint a second per ledger, and none without new entries', async (t) => {
   const { app, worker } = await setUp(t)
   await publishCheckpoints(worker)
   await app.notarize()
@@ -61,7 +61,7 @@ test('publishes at most one checkpoint a second of a ledger, and none while noth
   assert.equal((await checkpoints(app)).length, 2)
 })
 
-test('growing by any steps stores the tiles that growing at once stores, and the same root', async (t) => {
+test('after each growth the stored tiles and the root match all leaves', async (t) => {
   const { app, worker } = await setUp(t)
   for (const count of [1, 250, 2, 1, 255, 256, 300]) {
     await notarizeMany(app, count)
@@ -75,7 +75,7 @@ test('growing by any steps stores the tiles that growing at once stores, and the
   }
 })
 
-test('a ledger that another worker is at is left to it', async (t) => {
+test('publishes no checkpoint of a ledger that another worker has locked', async (t) => {
   const { app, worker } = await setUp(t)
   const other = await worker.pool.connect()
   try {
@@ -91,7 +91,7 @@ test('a ledger that another worker is at is left to it', async (t) => {
   assert.equal((await checkpoints(app)).length, 1)
 })
 
-test('a note that can’t be kept outside is not published', async (t) => {
+test('does not publish a note that cannot be stored outside Postgres', async (t) => {
   const { app, worker, dir } = await setUp(t)
   const inTheWay = join(dir, 'checkpoints', `${app.ledger.ledger.id}.note.new`)
   await mkdir(inTheWay, { recursive: true })
@@ -106,7 +106,7 @@ test('a note that can’t be kept outside is not published', async (t) => {
   assert.equal((await checkpoints(app)).length, 1)
 })
 
-test('a note that no verifier would take is neither kept nor published', async (t) => {
+test('neither stores nor publishes a note with an invalid signature', async (t) => {
   const { app, worker, dir } = await setUp(t)
   const { sign } = worker.noteSigner
   // The checkpoint is signed first, then the tree head for receipts. The test makes each of the two signatures wrong
@@ -128,7 +128,7 @@ test('a note that no verifier would take is neither kept nor published', async (
   assert.deepEqual(await readdir(join(dir, 'checkpoints')), [`${app.ledger.ledger.id}.note`])
 })
 
-test('the kept note is the newest one, whole, and no other file is left beside it', async (t) => {
+test('the stored note is the newest one, and is the only file in its folder', async (t) => {
   const { app, worker, dir } = await setUp(t)
   await publishCheckpoints(worker)
   await app.notarize()
@@ -140,7 +140,7 @@ test('the kept note is the newest one, whole, and no other file is left beside i
   assert.equal(kept, (await app.send('GET', '/v1/checkpoints/latest')).body)
 })
 
-test('a ledger that contradicts its kept checkpoint gets no more of them; the others do', async (t) => {
+test('a ledger that contradicts its stored checkpoint gets no checkpoints; other ledgers do', async (t) => {
   const { app, worker, dir } = await setUp(t)
   const other = await app.newLedger()
   for (const [size, fault] of [
@@ -168,7 +168,7 @@ test('a ledger that contradicts its kept checkpoint gets no more of them; the ot
   )
 })
 
-test('ledgers that are left alone for a while begin no round at once, and take the place of no other', async (t) => {
+test('paused ledgers start no round at once and do not displace other ledgers', async (t) => {
   const { app, worker } = await setUp(t)
   await unguarded(
     app,
@@ -195,7 +195,7 @@ async function setUp(t: Test): Promise<{ app: TestApp; worker: Publisher; dir: s
   return { app, worker: await makePublisher(pool, dir), dir }
 }
 
-test('a stored tree that is not the one that was signed is not signed on', async (t) => {
+test('publishes no checkpoint on a stored tree that differs from the last checkpoint', async (t) => {
   const { app, worker } = await setUp(t)
   await publishCheckpoints(worker)
   await app.notarize()

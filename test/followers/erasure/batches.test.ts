@@ -60,7 +60,7 @@ async function left(app: TestApp): Promise<number[]> {
 const errorsOf = (...workers: Eraser[]) =>
   workers.flatMap(({ logged }) => logged.filter(({ level }) => level === 'error'))
 
-test('two erasures of records of one chunk at the same time both succeed', async (t) => {
+test('two simultaneous erasures in one chunk both succeed', async (t) => {
   const app = await lendApp(t)
   const workers = [openEraser(t, app), openEraser(t, app)] as const
   const ids = await notarize(app, 70)
@@ -91,7 +91,7 @@ test('two erasures of records of one chunk at the same time both succeed', async
   await assertIntact(text, linesOf(text).length)
 })
 
-test('a chunk that changes each time is read again only so often', async (t) => {
+test('a chunk that changes each time is read again at most ERASURE_ATTEMPTS_MAX times', async (t) => {
   const app = await lendApp(t)
   const eraser = openEraser(t, app)
   const [id] = await notarize(app, 1)
@@ -114,7 +114,7 @@ test('a chunk that changes each time is read again only so often', async (t) => 
   )
 })
 
-test('a chunk that was tampered with is not rewritten, and holds up no other', async (t) => {
+test('a tampered chunk is not rewritten, and delays no erasure in other chunks', async (t) => {
   const app = await lendApp(t)
   const eraser = openEraser(t, app)
   const batches: string[][] = []
@@ -169,7 +169,7 @@ test('a chunk that was tampered with is not rewritten, and holds up no other', a
   expectStatus(200, await app.send('GET', '/readyz'))
 })
 
-test('an erasure leaves the other records of its chunk as they are, also one that was changed', async (t) => {
+test('an erasure does not change the other records of its chunk, even tampered ones', async (t) => {
   const app = await lendApp(t)
   const eraser = openEraser(t, app)
   const ids = await notarize(app, 3)
@@ -184,7 +184,7 @@ test('an erasure leaves the other records of its chunk as they are, also one tha
   assert.deepEqual([records[1]!.document.erasedSeq], seqs)
 })
 
-test('row and statement of an erasure must name the batch of the record, and its digest', async (t) => {
+test('refuses an erasure whose row or statement names another batch or digest', async (t) => {
   const app = await lendApp(t)
   const eraser = openEraser(t, app)
   const ids = (await notarize(app, 5)).map((id) => parseId('rec', id))
@@ -213,7 +213,7 @@ test('row and statement of an erasure must name the batch of the record, and its
   assert.deepEqual(await listStoredChunks(app), before)
 })
 
-test('a reference finds a chunk as long as one of its records has it', async (t) => {
+test('a reference finds its chunk as long as one unerased record has the reference', async (t) => {
   const app = await lendApp(t)
   const eraser = openEraser(t, app)
   const ids = await notarize(app, 66, (i) => ({
@@ -252,7 +252,7 @@ test('a reference finds a chunk as long as one of its records has it', async (t)
   await withClient(app.database.superuserUrl, checkAllLedgers)
 })
 
-test('a list that is read while records are erased shows none of them, or all as they were', async (t) => {
+test('a list read during erasures shows every record as before or as erased', async (t) => {
   const app = await lendApp(t)
   const eraser = openEraser(t, app)
   const ids = await notarize(app, 3, () => ({ references: ['one'], metadata: { kept: false } }))
@@ -311,7 +311,7 @@ function beforeQuery({ deps: { searchPool } }: TestApp, name: string, work: () =
   } as unknown as typeof query
 }
 
-test('the worker’s login takes nothing away but from the chunk of the record that an entry erased', async (t) => {
+test('the worker’s login can change only the chunk of the record that an entry erased', async (t) => {
   const app = await lendApp(t)
   const { pool } = openEraser(t, app)
   const ids = await notarize(app, 130)

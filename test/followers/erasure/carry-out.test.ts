@@ -21,7 +21,7 @@ import { until } from '../../helpers/wait.ts'
 
 type Notarized = { readonly id: string; readonly digest: string; readonly entry: { readonly seq: number } }
 
-test('takes away what was erased in every ledger, page by page, and nothing else', async (t) => {
+test('removes all erased documents of every ledger, page by page, and nothing else', async (t) => {
   const app = await lendApp(t)
   const eraser = openEraser(t, app)
   const ledgers = [app.ledger, await app.newLedger(), await app.newLedger()]
@@ -48,7 +48,7 @@ test('takes away what was erased in every ledger, page by page, and nothing else
   await withClient(app.database.superuserUrl, checkAllLedgers)
 })
 
-test('two workers at once do it once', async (t) => {
+test('two workers at once remove each erased document once', async (t) => {
   const app = await lendApp(t)
   const workers = [openEraser(t, app), openEraser(t, app)]
   const records = await Promise.all(Array.from({ length: 20 }, () => app.notarize()))
@@ -59,7 +59,7 @@ test('two workers at once do it once', async (t) => {
   assert.equal(await pendingOf(app), 0)
 })
 
-test('what row and entry say is not believed unless the signed statement says it', async (t) => {
+test('erasures that the signed statement does not support', async (t) => {
   const app = await lendApp(t)
   let nowMs = 1_000_000
   const eraser = openEraser(t, app, () => nowMs)
@@ -97,7 +97,7 @@ test('what row and entry say is not believed unless the signed statement says it
   ]
   const targets: string[] = []
   for (const [what, forge] of forgeries) {
-    await t.test(`an erasure ${what} is refused, and said once`, async () => {
+    await t.test(`an erasure ${what} is refused and logged once`, async () => {
       const record = await make()
       targets.push(record.id)
       const seq = await appendAsApi(app, await forge(record))
@@ -116,7 +116,7 @@ test('what row and entry say is not believed unless the signed statement says it
     })
   }
 
-  await t.test('and holds up no other', async () => {
+  await t.test('refused erasures delay no other erasure', async () => {
     const record = await make()
     const { entry } = await erase(app, record.id)
     await eraser.run()
@@ -127,7 +127,7 @@ test('what row and entry say is not believed unless the signed statement says it
   })
 
   await t.test(
-    'a reader of such a record is shown no document and no reason, and no list breaks',
+    'a record with a refused erasure is shown without document and reason; lists still work',
     async () => {
       const shown = expectStatus(200, await app.send('GET', `/v1/records/${targets[0]}`)).json()
       assert.deepEqual([shown.payload, shown.salt, shown.erasure.code], [null, null, null])
@@ -137,7 +137,7 @@ test('what row and entry say is not believed unless the signed statement says it
   )
 })
 
-test('a row that names an entry which is no erasure is refused', async (t) => {
+test('refuses an erasure row that names an entry of another kind', async (t) => {
   const app = await lendApp(t)
   const eraser = openEraser(t, app)
   const record = (await app.notarize()) as Notarized
@@ -152,7 +152,7 @@ test('a row that names an entry which is no erasure is refused', async (t) => {
   assert.equal((await storedOf(app, [record.id])).length, 1)
 })
 
-test('something in the way of one is tried again after a pause', async (t) => {
+test('an erasure that fails is tried again after a pause', async (t) => {
   const app = await lendApp(t)
   let nowMs = 1_000_000
   const eraser = openEraser(t, app, () => nowMs)
@@ -179,7 +179,7 @@ test('something in the way of one is tried again after a pause', async (t) => {
   assert.equal(eraser.refused.count, 0)
 })
 
-test('a connection that breaks in the middle leaves all or nothing, and refuses nothing', async (t) => {
+test('a connection that breaks during an erasure leaves the document complete and pending, not refused', async (t) => {
   const app = await lendApp(t)
   const eraser = openEraser(t, app)
   const headers = { 'idempotency-key': 'one' }
@@ -204,7 +204,7 @@ test('a connection that breaks in the middle leaves all or nothing, and refuses 
 const KILL = 'pg_terminate_backend(pid)'
 const WAITS = "datname = current_database() and usename = 'tallystick_worker' and wait_event_type = 'Lock'"
 
-test('only the worker’s login can take a document away, and only what an entry erased', async (t) => {
+test('only the worker’s login can remove a document, and only one that an entry erased', async (t) => {
   const app = await lendApp(t)
   const eraser = openEraser(t, app)
   const record = await app.notarize()
@@ -217,7 +217,7 @@ test('only the worker’s login can take a document away, and only what an entry
   }
 })
 
-test('metrics say what is pending, and what of that is refused', async (t) => {
+test('metrics count pending and refused erasures', async (t) => {
   const app = await lendApp(t)
   const eraser = openEraser(t, app)
   const metrics = new Metrics()

@@ -9,7 +9,7 @@ import { shellBlocks } from '../../system/docs/shell-blocks.ts'
 
 const run = promisify(execFile)
 
-test('who pastes what docs/guides/erasure-and-retention.md gives erases all of a record', async (t) => {
+test('the commands of docs/guides/erasure-and-retention.md erase every document of a record', async (t) => {
   const app = await lendGatedApp(t)
   const { id } = await makePersonalGated(app)
   const url = await app.app.listen({ host: '127.0.0.1', port: 0 })

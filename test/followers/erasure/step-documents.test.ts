@@ -16,7 +16,7 @@ type Digested = Omit<Erasable, 'document'> & {
   readonly digest: string
 }
 
-test('a row that is about another entry than digests the document', async (t) => {
+test('a document row whose entry is not the one that digests the document', async (t) => {
   const app = await lendGatedApp(t)
   const eraser = openEraser(t, app)
   const server = await app.deps.signers.load()
@@ -31,13 +31,13 @@ test('a row that is about another entry than digests the document', async (t) =>
     await appendAsApi(app, withEnvelope(entry, randomBytes(300)))
   }
 
-  await t.test('hides none of them', async () => {
+  await t.test('does not hide the document', async () => {
     assert.deepEqual([await app.get(id), await linesOf(app, documents)], shown)
     const { data } = (await app.send('GET', `/v1/records?reference=${SECRET}`)).json()
     assert.equal(data.length, 1)
   })
 
-  await t.test('and is in the way of no erasure', async () => {
+  await t.test('does not prevent an erasure', async () => {
     await eraser.run()
     assert.equal(eraser.refused.count, documents.length)
     for (const [place, { address }] of documents.entries()) {
@@ -50,7 +50,7 @@ test('a row that is about another entry than digests the document', async (t) =>
   })
 })
 
-test('the document that the statement names is erased, even if the row says otherwise', async (t) => {
+test('refuses an erasure whose row and signed statement name different documents', async (t) => {
   const app = await lendGatedApp(t)
   const eraser = openEraser(t, app)
   const server = await app.deps.signers.load()
@@ -74,7 +74,7 @@ test('the document that the statement names is erased, even if the row says othe
     ['evidence, with another entry signed', (d) => [d.evidence, { ...d.evidence, seq: d.values.seq }]],
   ]
   for (const [what, cross] of crossed) {
-    await t.test(`${what}: nothing is taken away`, async () => {
+    await t.test(`${what}: no document is removed`, async () => {
       const { id, documents } = await makeDigested(app)
       const of = (place: number) => documents[place]!
       const [row, signed] = cross({
@@ -101,7 +101,7 @@ test('the document that the statement names is erased, even if the row says othe
   }
 })
 
-test('an export with documents of steps that were erased verifies at every moment', async (t) => {
+test('an export verifies after each erasure of a step’s document', async (t) => {
   const app = await lendGatedApp(t)
   const eraser = openEraser(t, app)
   const { documents } = await makeDigested(app)

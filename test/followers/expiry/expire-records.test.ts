@@ -10,7 +10,7 @@ import { raiseVerifiedSizes } from '../../helpers/verified-sizes.ts'
 import { assertVerifies } from '../../helpers/verify-app.ts'
 import { kindsOf, openDeps, tamper, uuidOf, verifyAll } from '../verification/set-up.ts'
 
-test('what was not delivered by its deadline expires, and nothing else', async (t) => {
+test('expires only records that were not delivered by their deadline', async (t) => {
   const { app, deps, expire } = await setUp(t)
   const deadline = inMs(1_500)
   const [created, active, submitted, cancelled] = await Promise.all(
@@ -35,7 +35,7 @@ test('what was not delivered by its deadline expires, and nothing else', async (
   await assertVerifies(app)
 })
 
-test('nothing expires before its deadline has passed by the clock of the machine too', async (t) => {
+test('does not expire a record before its deadline has passed by the machine’s clock too', async (t) => {
   let behindMs = 90_000
   const { app, deps, expire } = await setUp(t, {
     ...AHEAD_OF_SERVER,
@@ -50,7 +50,7 @@ test('nothing expires before its deadline has passed by the clock of the machine
   assert.equal((await app.get(id)).state, 'EXPIRED')
 })
 
-test('a completion within the deadline counts, however late the worker is; one after it is refused, and the record expires', async (t) => {
+test('a completion before the deadline counts even with a late worker; a later one gets deadline_passed', async (t) => {
   const { app, deps, expire } = await setUp(t)
   const deadline = inMs(1_500)
   const [inTime, late] = [await app.reach('ACTIVE', { deadline }), await app.reach('ACTIVE', { deadline })]
@@ -68,7 +68,7 @@ test('a completion within the deadline counts, however late the worker is; one a
   await assertVerifies(app)
 })
 
-test('a record that was revised expires as well, from the entry that asked for the revision', async (t) => {
+test('a record sent back for revision also expires at its deadline', async (t) => {
   const { app, expire } = await setUp(t)
   const deadline = inMs(1_500)
   const { id } = await app.reach('VERIFIED', { deadline })
@@ -79,7 +79,7 @@ test('a record that was revised expires as well, from the entry that asked for t
   await assertVerifies(app)
 })
 
-test('does not believe columns: what is not what was signed is refused, once said, and holds up no other', async (t) => {
+test('refuses and logs once overdue records whose columns contradict their entries; other records expire', async (t) => {
   const { app, deps, expire } = await setUp(t)
   const deadline = inMs(1_500)
   const set = async (id: string, what: string) => {
@@ -120,7 +120,7 @@ test('does not believe columns: what is not what was signed is refused, once sai
   assert.equal(kinds.filter((kind) => kind === 'record-expired').length, 1)
 })
 
-test('in a closed ledger nothing expires until it is opened', async (t) => {
+test('a record of a frozen ledger expires only after unfreezing', async (t) => {
   const { app, expire } = await setUp(t, AHEAD_OF_SERVER)
   const { id } = await app.create({ deadline: inMs(-10_000) })
   const change = (how: string) =>
@@ -133,7 +133,7 @@ test('in a closed ledger nothing expires until it is opened', async (t) => {
   assert.equal((await app.get(id)).state, 'EXPIRED')
 })
 
-test('two workers at once, and more than one round has room for: each record expires once', async (t) => {
+test('two workers and several rounds expire each record once', async (t) => {
   const { app, deps, expire } = await setUp(t, AHEAD_OF_SERVER)
   const other = makeExpiryRound(openDeps(t, app))
   const count = EXPIRIES_PER_ROUND + 20

@@ -30,7 +30,7 @@ function randomOf(seed: number): (below: number) => number {
   }
 }
 
-test('holds, rules, sweeps and requests in any order: a plain model says what is erased', async (t) => {
+test('holds, rules, sweeps and requests in random order erase what a simple model predicts', async (t) => {
   const app = await sharedApp()
   const sweeper = openSweeper(t, app)
   const random = randomOf(7)
@@ -109,7 +109,7 @@ test('holds, rules, sweeps and requests in any order: a plain model says what is
   await assertVerifies(app)
 })
 
-test('rules and holds are found here as the database finds them', async () => {
+test('retentionOf() and isHeld() find the same rules and holds as the database', async () => {
   const app = await sharedApp()
   const random = randomOf(11)
   const agents = await Promise.all(['a', 'b'].map((name) => addAgent(app, name)))
@@ -147,7 +147,7 @@ test('rules and holds are found here as the database finds them', async () => {
   }
 })
 
-test('a hold and an erasure at the same moment: the chain says which came first, and no held document is erased', async () => {
+test('of a hold and a simultaneous erasure, an accepted erasure precedes the hold in the chain', async () => {
   const app = await sharedApp()
   for (let i = 0; i < 8; i++) {
     const { id } = await app.notarize()
@@ -162,7 +162,7 @@ test('a hold and an erasure at the same moment: the chain says which came first,
   await assertVerifies(app)
 })
 
-test('a gated record is kept while it is open, and then all of its documents go', async (t) => {
+test('an open gated record stays; an ended one loses all of its documents', async (t) => {
   const app = await lendGatedApp(t)
   const sweeper = openSweeper(t, app)
   const open = await app.reach('VERIFIED')
@@ -178,7 +178,7 @@ test('a gated record is kept while it is open, and then all of its documents go'
   await assertVerifies(app)
 })
 
-test('nothing is erased before its time has passed by the clock of the machine too', async (t) => {
+test('erases nothing before its time has passed by the machine’s clock too', async (t) => {
   const app = await sharedApp()
   let behindMs = 90_000
   const sweeper = openSweeper(t, app, { machineNow: () => Date.now() - behindMs })
@@ -197,7 +197,7 @@ test('nothing is erased before its time has passed by the clock of the machine t
   await assertVerifies(app)
 })
 
-test('a rule that no entry signs erases nothing, and says so', async (t) => {
+test('a rule that contradicts its signed entry erases nothing and is logged', async (t) => {
   const app = await lendGatedApp(t)
   const sweeper = openSweeper(t, app)
   const { id } = await app.notarize()
@@ -225,7 +225,7 @@ test('a rule that no entry signs erases nothing, and says so', async (t) => {
   assert.deepEqual(await countSweeps(sweeper.pool), { due: 0, failing: 0 })
 })
 
-test('entries of a page are signed a portion at a time, with the time of their portion', async (t) => {
+test('entries of a page are signed range by range, each with the time of its range', async (t) => {
   const app = await sharedApp()
   const signedBeforeFirst: number[] = []
   const sweeper = openSweeper(t, app, {
@@ -253,7 +253,7 @@ test('entries of a page are signed a portion at a time, with the time of their p
   await assertVerifies(app)
 })
 
-test('ledgers take turns, page by page', async (t) => {
+test('sweeps alternate between ledgers after each page', async (t) => {
   const app = await lendApp(t)
   const other = await app.newLedger()
   const { pool } = openSweeper(t, app)

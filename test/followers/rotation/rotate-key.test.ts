@@ -22,7 +22,7 @@ import { envelopeKeys, kidOf, makeRotator, passTwoMinutes, rotateKey } from './r
 
 const PROJECT_DIR = join(import.meta.dirname, '..', '..', '..')
 
-test('npm run op -- rotate-key makes a key and says what comes next; again it waits for the first to be finished', async (t) => {
+test('npm run op -- rotate-key makes a key and prints the next step; a rerun is refused', async (t) => {
   const app = await lendApp(t)
   const oldKid = await kidOf(app)
   const first = run(app, [])
@@ -43,7 +43,7 @@ test('npm run op -- rotate-key makes a key and says what comes next; again it wa
   )
 })
 
-test('npm run op -- rotate-key changes nothing when it does not understand what it is told', async (t) => {
+test('npm run op -- rotate-key changes nothing if its arguments are invalid', async (t) => {
   const app = await lendApp(t)
   for (const [args, env, reason] of [
     [['--compromised-at', '2026-13-01T00:00Z'], {}, /2026-13-01T00:00Z is not a time such as/],
@@ -60,7 +60,7 @@ test('npm run op -- rotate-key changes nothing when it does not understand what 
   assert.equal((await envelopeKeys(app)).length, 1)
 })
 
-test('the earliest time at which a key was said to be compromised stays', async (t) => {
+test('the earliest reported time of a key’s compromise is stored', async (t) => {
   const app = await lendApp(t)
   const [early, late] = [new Date('2026-01-01T00:00:00Z'), new Date('2026-02-01T00:00:00Z')]
   for (const compromisedAt of [late, early, late]) await rotateKey(app, { compromisedAt, force: true })
@@ -70,7 +70,7 @@ test('the earliest time at which a key was said to be compromised stays', async 
   assert.deepEqual(first!.compromised_at, early)
 })
 
-test('what a compromised key signed counts only as far as a checkpoint that was kept, from every source', async (t) => {
+test('entries signed by a compromised key count only up to a stored checkpoint, in every source', async (t) => {
   const app = await lendApp(t)
   const worker = makeRotator(t, app)
   const publish = await makePublish(t, app)

@@ -12,7 +12,7 @@ import { lendApp } from '../../helpers/lent-app.ts'
 import { createTestLedger } from '../../helpers/test-ledger.ts'
 import { envelopeKeys, kidOf, makeRotator, passTwoMinutes, rotateKey } from './rotation.ts'
 
-test('every ledger says in its chain that the new key signs from then on, and verifies from its first key alone', async (t) => {
+test('each ledger’s chain names the new key, and verifies from its first key alone', async (t) => {
   const app = await lendApp(t)
   const worker = makeRotator(t, app)
   const firstKid = await kidOf(app)
@@ -34,7 +34,7 @@ test('every ledger says in its chain that the new key signs from then on, and ve
   assert.deepEqual(kinds.slice(-3), ['record-notarized', 'server-key-rotated', 'record-notarized'])
 })
 
-test('the old key is retired, and its secret destroyed, when no ledger has it and the new one is 90 s old', async (t) => {
+test('the old key is retired and its secret destroyed once no ledger uses it, after 90 s', async (t) => {
   const app = await lendApp(t)
   const worker = makeRotator(t, app)
   const oldKid = await kidOf(app)
@@ -63,7 +63,7 @@ test('the old key is retired, and its secret destroyed, when no ledger has it an
   assert.equal((await verify(app, app.ledger.ledger.id, [oldKid])).ok, true)
 })
 
-test('a second rotation waits for the first, unless it is forced', async (t) => {
+test('a second rotation is refused until the first is finished, unless forced', async (t) => {
   const app = await lendApp(t)
   const worker = makeRotator(t, app)
   const firstKid = await kidOf(app)
@@ -82,7 +82,7 @@ test('a second rotation waits for the first, unless it is forced', async (t) => 
   assert.equal((await verify(app, app.ledger.ledger.id, [firstKid])).ok, true)
 })
 
-test('three workers at once move each ledger once', async (t) => {
+test('three workers at once move each ledger to the new key once', async (t) => {
   const app = await lendApp(t)
   const workers = [makeRotator(t, app), makeRotator(t, app), makeRotator(t, app)]
   for (let i = 0; i < 20; i++) await app.newLedger()
@@ -98,7 +98,7 @@ test('three workers at once move each ledger once', async (t) => {
   assert.equal(rows.length, 21)
 })
 
-test('a frozen ledger is moved too; one closed as restored keeps its key in use until it is reopened', async (t) => {
+test('a frozen ledger moves to the new key; one closed as restored moves after it is reopened', async (t) => {
   const app = await lendApp(t)
   const worker = makeRotator(t, app)
   const oldKid = await kidOf(app)
@@ -121,7 +121,7 @@ test('a frozen ledger is moved too; one closed as restored keeps its key in use 
   assert.deepEqual(worker.logged, [])
 })
 
-test('a ledger that cannot be moved is named in the log, and holds up no other', async (t) => {
+test('a ledger that cannot move to the new key is logged, and delays no other', async (t) => {
   const app = await lendApp(t)
   const worker = makeRotator(t, app)
   const kid = Buffer.from(await kidOf(app), 'hex')
@@ -139,7 +139,7 @@ test('a ledger that cannot be moved is named in the log, and holds up no other',
   assert.match(err.message, /cbor_malformed/)
 })
 
-test('a server’s login can’t name a new key', async (t) => {
+test('a server’s login cannot move a ledger to a new key', async (t) => {
   const app = await lendApp(t)
   const { pool: _, ...worker } = makeRotator(t, app)
   const kid = await kidOf(app)
@@ -150,7 +150,7 @@ test('a server’s login can’t name a new key', async (t) => {
   assert.match((worker.logged[0] as { err: Error }).err.message, /refused/)
 })
 
-test('load goes on while keys are rotated twice: no failed request, and one chain from the first key', async (t) => {
+test('two rotations under load fail no request, and every chain verifies from its first key', async (t) => {
   const app = await lendApp(t)
   const worker = makeRotator(t, app)
   const ledgers = [app.ledger, await app.newLedger(), await app.newLedger()]

@@ -13,7 +13,7 @@ import { type GatedApp, lendGatedApp } from '../../helpers/gated-app.ts'
 import { raiseVerifiedSizes } from '../../helpers/verified-sizes.ts'
 import { jobsOf, openBoss, openDeps, tamper, uuidOf, verifyAll } from './set-up.ts'
 
-test('a completion gets one job, even if several look at once, and the job names it and nothing else', async (t) => {
+test('several followers at once make one job per completion, which names only ledger and record', async (t) => {
   const { app, deps } = await setUp(t)
   const ids = [await submitted(app), await submitted(app), await submitted(app)]
   await app.reach('VERIFIED')
@@ -31,7 +31,7 @@ test('a completion gets one job, even if several look at once, and the job names
   assert.equal((await jobsOf(app)).length, ids.length)
 })
 
-test('a completion whose job is lost, or is at work for too long, gets another one', async (t) => {
+test('a completion gets a new job if its job is lost or runs too long', async (t) => {
   const { app, deps, boss } = await setUp(t)
   const id = await submitted(app)
   const again = async () => {
@@ -61,7 +61,7 @@ test('a completion whose job is lost, or is at work for too long, gets another o
   )
 })
 
-test('a ledger that floods the queue does not keep another one waiting', async (t) => {
+test('a ledger that floods the queue does not delay a completion of another ledger', async (t) => {
   const { app, deps, boss } = await setUp(t)
   await submitted(app)
   // Inserts twice as many rows of completions as the queue has slots. No entries are needed, because the queue reads
@@ -115,7 +115,7 @@ test('a ledger that floods the queue does not keep another one waiting', async (
   assert.equal(left, undefined)
 })
 
-test('what was given up stays a dead letter until an operator puts it back, and is not doubled by it', async (t) => {
+test('a job that was given up stays a single dead letter until an operator redrives it', async (t) => {
   const { app, deps, boss } = await setUp(t)
   const id = await submitted(app)
   const round = async () => {
@@ -148,7 +148,7 @@ test('what was given up stays a dead letter until an operator puts it back, and 
   assert.equal((await app.get(id)).state, 'VERIFIED')
 })
 
-test('a completion in a closed ledger waits until it is opened, and nobody waits for it', async (t) => {
+test('a completion in a frozen ledger gets no job until unfreezing, and counts in no waiting figure', async (t) => {
   const { app, deps, boss } = await setUp(t)
   const [waiting, taken] = [await submitted(app), await submitted(app)]
   const ledger = app.ledger.ledger.id

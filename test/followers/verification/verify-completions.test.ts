@@ -27,7 +27,7 @@ function errorOf(result: VerificationResult): string {
   return (result as { error: Error }).error.message
 }
 
-test('says what the rules say, and judges only where the gate is auto', async (t) => {
+test('records the rules’ outcome, and renders a verdict only if the gate is auto', async (t) => {
   const app = await lendGatedApp(t)
   const deps = openDeps(t, app)
   const cases: [what: string, body: object, evidence: object, state: string, failing: string[]][] = [
@@ -78,7 +78,7 @@ test('says what the rules say, and judges only where the gate is auto', async (t
   await assertVerifies(app)
 })
 
-test('judges without what was erased before it was looked at', async (t) => {
+test('erased evidence and erased payload get the codes actual_erased and expected_erased', async (t) => {
   const app = await lendGatedApp(t)
   const deps = openDeps(t, app)
   const withoutEvidence = await submit(app, {})
@@ -97,7 +97,7 @@ test('judges without what was erased before it was looked at', async (t) => {
   await assertVerifies(app)
 })
 
-test('says nothing about what is not what was signed', async (t) => {
+test('writes no verification for records whose stored data contradicts their entries', async (t) => {
   const app = await lendGatedApp(t)
   const deps = openDeps(t, app)
   const other = await app.reach('SUBMITTED')
@@ -174,7 +174,7 @@ test('says nothing about what is not what was signed', async (t) => {
   assert.equal(deps.observed.filter((outcome) => outcome === 'refused').length, attacks.length)
 })
 
-test('an old verification that is inserted again after a revision is not acted upon', async (t) => {
+test('refuses to act on an old verification inserted again after a revision', async (t) => {
   const app = await lendGatedApp(t)
   const deps = openDeps(t, app)
   const { id } = await app.reach('VERIFIED')
@@ -212,7 +212,7 @@ test('an old verification that is inserted again after a revision is not acted u
   assert.deepEqual(await kindsOf(app, id), [...before, 'completion-verified'])
 })
 
-test('an auto gate that is said to stand where it stood before gets no second verdict', async (t) => {
+test('an auto-gated record set back to an earlier state gets no second verdict', async (t) => {
   const app = await lendGatedApp(t)
   const id = await submit(app, { gate: 'auto' }, FAILING)
   const deps = openDeps(t, app)
@@ -228,7 +228,7 @@ test('an auto gate that is said to stand where it stood before gets no second ve
   assert.deepEqual(await kindsOf(app, id), before)
 })
 
-test('the definition of a type counts, not what is said to be its digest', async (t) => {
+test('refuses with type_unknown a type whose definition does not match its digest', async (t) => {
   const app = await lendGatedApp(t)
   const { id } = await app.reach('SUBMITTED')
   await tamper(app, 'alter table tallystick.types drop constraint types_digest')
@@ -240,7 +240,7 @@ test('the definition of a type counts, not what is said to be its digest', async
   assert.match(errorOf(result!), /^type_unknown:/)
 })
 
-test('each completion is verified once, even by several workers at the same time', async (t) => {
+test('several workers at once verify each completion once', async (t) => {
   const app = await lendGatedApp(t)
   const workers = [openDeps(t, app), openDeps(t, app), openDeps(t, app)]
   const ids = await Promise.all(
@@ -255,7 +255,7 @@ test('each completion is verified once, even by several workers at the same time
   await assertVerifies(app)
 })
 
-test('a ledger that gets a new key between reading and writing is read once more', async (t) => {
+test('verifies a completion although the ledger’s key changed between reading and writing', async (t) => {
   const app = await lendGatedApp(t)
   const deps = openDeps(t, app)
   const rotator = makeRotator(t, app)
@@ -280,7 +280,7 @@ test('a ledger that gets a new key between reading and writing is read once more
   await assertVerifies(app)
 })
 
-test('what the follower of the process has verified is not read again', async (t) => {
+test('does not read again the envelopes that the follower has verified', async (t) => {
   const app = await lendGatedApp(t)
   const deps = openDeps(t, app)
   const { known } = deps.envelopeKeys
@@ -306,7 +306,7 @@ test('what the follower of the process has verified is not read again', async (t
   await assertVerifies(app)
 })
 
-test('of a pair whose verdict is missing only the verdict is rendered', async (t) => {
+test('renders the missing verdict after an existing verification, without a second verification', async (t) => {
   const app = await lendGatedApp(t)
   const deps = openDeps(t, app)
   const id = await submit(app, { gate: 'auto' }, FAILING)
@@ -330,7 +330,7 @@ test('of a pair whose verdict is missing only the verdict is rendered', async (t
   await assertVerifies(app)
 })
 
-test('what may go better another time has failed: the others of the batch have not', async (t) => {
+test('a completion fails while the worker’s clock is late, and is verified on a retry', async (t) => {
   const app = await lendGatedApp(t)
   const deps = openDeps(t, app)
   const { id } = await app.reach('SUBMITTED')

@@ -16,7 +16,7 @@ import { jobsOf, kindsOf, openBoss, openDeps, tamper, uuidOf } from './set-up.ts
 
 const CLAIM = { limit: 2, claimMsMax: 10_000 }
 
-test('what waits is verified in one round, and no job is made of it', async (t) => {
+test('one round verifies all waiting completions and makes no job', async (t) => {
   const { app, deps } = await setUp(t)
   const ids = await submitted(app, 3)
   assert.equal(await verifyWaiting(deps), false)
@@ -26,7 +26,7 @@ test('what waits is verified in one round, and no job is made of it', async (t) 
   assert.equal(await verifyWaiting(deps), false, 'nothing is left to do')
 })
 
-test('workers that look at the same time verify each completion once', async (t) => {
+test('several workers at once verify each completion once', async (t) => {
   const { app, deps } = await setUp(t)
   const ids = await submitted(app, 4)
   await Promise.all([verifyWaiting(deps), verifyWaiting(deps), verifyWaiting(deps)])
@@ -38,7 +38,7 @@ test('workers that look at the same time verify each completion once', async (t)
   assert.deepEqual(await jobsOf(app), [])
 })
 
-test('what another worker has claimed is left to it, until it lets go or says nothing for too long', async (t) => {
+test('completions claimed by another worker are skipped until it disconnects or its claim expires', async (t) => {
   const { app, deps } = await setUp(t)
   const ids = await submitted(app, 3)
   const other = await connect(t, app.database.workerUrl)
@@ -70,7 +70,7 @@ test('what another worker has claimed is left to it, until it lets go or says no
   assert.deepEqual(await statesOf(app, [last!]), ['VERIFIED'])
 })
 
-test('one that is refused gets a job, and holds up none of the others', async (t) => {
+test('a refused completion gets a job, and the others are verified', async (t) => {
   const { app, deps, boss } = await setUp(t)
   const [bad, good] = await submitted(app, 2)
   await tamper(
@@ -90,7 +90,7 @@ test('one that is refused gets a job, and holds up none of the others', async (t
   assert.equal((await boss.fetch('verify-completion')).length, 1)
 })
 
-test('what fails in a round that took so long that its claims are gone gets jobs all the same', async (t) => {
+test('completions get jobs if their round fails after its claims expired', async (t) => {
   const { app, deps } = await setUp(t)
   const ids = await submitted(app, 2)
   await lockHeads(t, app.database.superuserUrl)
@@ -106,7 +106,7 @@ test('what fails in a round that took so long that its claims are gone gets jobs
   assert.deepEqual(jobs.sort(), ids.sort())
 })
 
-test('a completion that another worker gives a job while it is verified waits no more', async (t) => {
+test('a verified completion leaves the waiting list even if another worker gave it a job', async (t) => {
   const { app, deps } = await setUp(t)
   const ids = await submitted(app, 1)
   const other = await connect(t, app.database.superuserUrl)
@@ -121,7 +121,7 @@ test('a completion that another worker gives a job while it is verified waits no
   assert.deepEqual(await app.sql('select from tallystick.waiting_completions'), [])
 })
 
-test('what waits in a closed ledger is put aside', async (t) => {
+test('a waiting completion of a frozen ledger is put aside without a job', async (t) => {
   const { app, deps } = await setUp(t)
   const [id] = await submitted(app, 1)
   const ledger = app.ledger.ledger.id
@@ -133,7 +133,7 @@ test('what waits in a closed ledger is put aside', async (t) => {
   assert.deepEqual(await jobsOf(app), [])
 })
 
-test('what waits in a ledger that is moved stays as it was copied, and no round looks at it', async (t) => {
+test('waiting completions of a moved ledger stay unchanged and are in no round', async (t) => {
   const { app, deps } = await setUp(t)
   const ids = await submitted(app, 2)
   const uuids = ids.map(uuidOf)
@@ -154,7 +154,7 @@ test('what waits in a ledger that is moved stays as it was copied, and no round 
   assert.deepEqual(await rows(), before)
 })
 
-test('what waits when a worker starts gets jobs, because it may be what killed the one before', async (t) => {
+test('completions that wait when a worker starts get jobs; a round verifies later ones', async (t) => {
   const { app, deps } = await setUp(t)
   const [before] = await submitted(app, 1)
   const round = makeVerificationRound(deps)

@@ -63,7 +63,7 @@ async function setUp(t: TestContext) {
   }
 }
 
-test('each new checkpoint is cosigned, and the cosignatures stand behind the note wherever it is served', async (t) => {
+test('each new checkpoint is cosigned, and every route serves its note with the cosignatures', async (t) => {
   const { app, ledgerId, noteVerifierKey, seen, laneOf, grow, latest } = await setUp(t)
   const witnesses = [
     await startWitness(t, 'w1.example', [noteVerifierKey]),
@@ -107,7 +107,7 @@ test('each new checkpoint is cosigned, and the cosignatures stand behind the not
   assert.deepEqual(JSON.parse(exported.at(-1)!), { checkpoint: note })
 })
 
-test('a witness that has seen more or less than was stored is asked again from there', async (t) => {
+test('a witness whose tree is larger or smaller than stored cosigns after a second request', async (t) => {
   const { app, ledgerId, noteVerifierKey, seen, logged, laneOf, grow } = await setUp(t)
   const witness = await startWitness(t, 'w1.example', [noteVerifierKey])
   const lane = laneOf(witness)
@@ -131,7 +131,7 @@ test('a witness that has seen more or less than was stored is asked again from t
   assert.equal(seen.at(-1), 'w1.example cosigned')
 })
 
-test('a ledger that nobody here was told of is found by the sweep', async (t) => {
+test('the sweep finds a new checkpoint of which the sender was not notified', async (t) => {
   const { app, noteVerifierKey, seen, laneOf, later, grow } = await setUp(t)
   const lane = laneOf(await startWitness(t, 'w1.example', [noteVerifierKey]))
   await grow()
@@ -143,7 +143,7 @@ test('a ledger that nobody here was told of is found by the sweep', async (t) =>
   assert.deepEqual(seen, ['w1.example cosigned'])
 })
 
-test('nothing but a cosignature of just this checkpoint is stored, whatever a witness answers', async (t) => {
+test('stores only a valid cosignature of the sent checkpoint', async (t) => {
   const { app, ledgerId, seen, laneOf, later, grow } = await setUp(t)
   await grow()
   const signer = makeEd25519Signer(sha256, new Uint8Array(32).fill(9))
@@ -193,7 +193,7 @@ test('nothing but a cosignature of just this checkpoint is stored, whatever a wi
   assert.equal(verifyCosignatures(parseNote(note), [key], nativeProviders).length, 1)
 })
 
-test('other lines of an answer are passed over', async (t) => {
+test('ignores other lines in a witness’s answer', async (t) => {
   const { app, ledgerId, noteVerifierKey, laneOf, grow } = await setUp(t)
   await grow()
   const witness = await startWitness(t, 'w1.example', [noteVerifierKey])
@@ -212,7 +212,7 @@ test('other lines of an answer are passed over', async (t) => {
   assert.match(rows[0]!.line, /^— w1\.example \S+\n$/)
 })
 
-test('a witness that does not answer is left alone for longer and longer, and holds up no other', async (t) => {
+test('an unreachable witness is paused longer after each failure, and delays no other witness', async (t) => {
   const { app, ledgerId, noteVerifierKey, seen, laneOf, later, grow } = await setUp(t)
   const others = [await app.newLedger(), await app.newLedger()]
   await grow()
@@ -236,7 +236,7 @@ test('a witness that does not answer is left alone for longer and longer, and ho
   assert.equal(there.waitingSeconds, 0)
 })
 
-test('peers of one ledger that do not answer delay no peer of another', async () => {
+test('unresponsive peers of one ledger do not delay peers of another ledger', async () => {
   const [slow, quick] = ['led_0', 'led_1'] as unknown as [Uuid, Uuid]
   const peersOf = (ledgerId: Uuid) =>
     Array.from({ length: PEER_WITNESSES_MAX }, (_, i) => ({ ledgerId, peerId: `${i}` as unknown as Uuid }))
@@ -272,7 +272,7 @@ test('peers of one ledger that do not answer delay no peer of another', async ()
   )
 })
 
-test('cosignatures are never changed or removed, and only stored beside a checkpoint', async (t) => {
+test('cosignatures are append-only', async (t) => {
   const { app, ledgerId, noteVerifierKey, laneOf, grow } = await setUp(t)
   await grow()
   const lane = laneOf(await startWitness(t, 'w1.example', [noteVerifierKey]))

@@ -15,7 +15,7 @@ import { expectStatus, OPERATOR_KEY } from '../../helpers/app.ts'
 import { addKey } from '../../helpers/more-keys.ts'
 import { sharedApp } from '../../helpers/shared-app.ts'
 
-test('an answer is counted for who is proven to have asked, not for the ledger or the route that a request names', async (t) => {
+test('an answer counts for the owner that the key proves, not for the requested ledger', async (t) => {
   const app = await sharedApp()
   const ledger = app.ledger.ledger.id
   const made = await app.send('POST', '/v1/ledgers', { key: OPERATOR_KEY, body: { name: 'public' } })
@@ -59,7 +59,7 @@ test('an answer is counted for who is proven to have asked, not for the ledger o
   }
 })
 
-test('requests that invent peerings share queries, and wait beside those who have a key', async () => {
+test('forged requests of unknown peerings share queries, and get peer_unknown', async () => {
   const app = await sharedApp()
   const { contacts: before } = app.deps.lookups.figures
   const signer = makeEd25519Signer(nativeProviders.sha256, randomBytes(32))

@@ -7,7 +7,7 @@ import { expectStatus, OPERATOR_KEY } from '../../helpers/app.ts'
 import { addKey } from '../../helpers/more-keys.ts'
 import { sharedApp } from '../../helpers/shared-app.ts'
 
-test('an owner is what a key proves: all that is only named is one owner, and costs no query', async () => {
+test('only a valid key proves an owner; other keys share one owner and cost no repeated query', async () => {
   const app = await sharedApp()
   const ledger = app.ledger.ledger.id
   const { key } = app.ledger.key

@@ -11,7 +11,7 @@ import { until } from '../../helpers/wait.ts'
 const request = (name: string, headers = '') =>
   `POST /${name} HTTP/1.1\r\nHost: localhost\r\n${headers}Content-Length: 2\r\n\r\nhi`
 
-test('what is refused from bytes is one plain request by itself', () => {
+test('parseWholeRequest() accepts exactly one plain request, and returns null for others', () => {
   const parse = (text: string) => parseWholeRequest(Buffer.from(text, 'latin1'))
   const plain = request('a', 'Authorization: Bearer x\r\nConnection: keep-alive\r\n')
   assert.deepEqual(parse(plain), {
@@ -43,7 +43,7 @@ test('what is refused from bytes is one plain request by itself', () => {
   for (const [what, text] of Object.entries(others)) assert.equal(parse(text), null, what)
 })
 
-test('requests behind a refused one are refused from their bytes until one is taken, each answered once and in order', async (t) => {
+test('after a refusal, further requests are refused from their bytes until one is admitted, in order', async (t) => {
   const { socket, answers, seen, state } = await listen(t)
   for (let i = 0; i < 5; i++) await ask(socket, answers, request(`r${i}`))
   assert.deepEqual(seen, ['/r0 refused', '/r1 refused'], 'the second one shows where requests begin')
@@ -59,7 +59,7 @@ test('requests behind a refused one are refused from their bytes until one is ta
   ])
 })
 
-test('a request that comes in pieces, or behind another one, is answered by Node', async (t) => {
+test('Node answers a request that arrives in pieces or together with another one', async (t) => {
   const { socket, answers, seen } = await listen(t)
   for (let i = 0; i < 3; i++) await ask(socket, answers, request('r'))
   seen.splice(0)
@@ -76,7 +76,7 @@ test('a request that comes in pieces, or behind another one, is answered by Node
   assert.deepEqual(seen, ['/again refused'])
 })
 
-test('a request that hides in the value of another one’s header is no request', async (t) => {
+test('text in another request’s header value is never parsed as a request', async (t) => {
   const { socket, answers, seen } = await listen(t)
   await ask(socket, answers, request('r'))
   // The first write ends in the middle of a request's header `X`. The second write continues the header's value,
@@ -89,7 +89,7 @@ test('a request that hides in the value of another one’s header is no request'
   assert.deepEqual(answers(), ['node 503', 'node 503', 'node 503', 'node 503', 'bytes 503'])
 })
 
-test('a request that hides in the body of another one is no request', async (t) => {
+test('text in another request’s body is never parsed as a request', async (t) => {
   const { socket, answers, seen } = await listen(t)
   await ask(socket, answers, request('r'))
   // Returns a text that looks like the head of a request. The test sends it twice: first as the body of the request
@@ -109,7 +109,7 @@ test('a request that hides in the body of another one is no request', async (t) 
   assert.deepEqual(seen, ['/r refused', '/outer refused', '/hidden refused', '/next refused'])
 })
 
-test('nothing is refused from bytes while an answer of Node is to come', async (t) => {
+test('no request is refused from its bytes while an answer by Node is pending', async (t) => {
   const { socket, answers, state } = await listen(t)
   for (let i = 0; i < 3; i++) await ask(socket, answers, request('r'))
   state.isFull = false

@@ -9,7 +9,7 @@ import { until } from '../../helpers/wait.ts'
 
 const FEW = { perSecond: 10, burstMsMax: 200, unreadMsMax: 1_000 }
 
-test('refusals beyond those that are free leave their connections unread until they are paid for, in turn', async (t) => {
+test('refusals above the burst leave their connections unread, then resume them in order at the set rate', async (t) => {
   const { unread, sockets, heard, clock } = await listen(t)
   for (const socket of sockets) socket.write(REQUEST)
   await until(async () => heard.length === 5)
@@ -26,7 +26,7 @@ test('refusals beyond those that are free leave their connections unread until t
   }
 })
 
-test('no connection is left unread for longer than the limit', async (t) => {
+test('connections are read again after the limit, even if the rate allows fewer', async (t) => {
   const { unread, sockets, heard, clock } = await listen(t, { ...FEW, perSecond: 1 })
   for (let round = 1; round <= 5; round++) {
     for (const socket of sockets) socket.write(REQUEST)
@@ -36,7 +36,7 @@ test('no connection is left unread for longer than the limit', async (t) => {
   }
 })
 
-test('a connection that somebody else keeps unread is left so', async (t) => {
+test('does not resume a connection that another part of the server keeps unread', async (t) => {
   const { unread, sockets, heard, clock, held } = await listen(t)
   for (const socket of sockets) socket.write(REQUEST)
   await until(async () => heard.length === 5)
@@ -49,7 +49,7 @@ test('a connection that somebody else keeps unread is left so', async (t) => {
   assert.deepEqual(heard, [])
 })
 
-test('a request that is still arriving is read to its end', async (t) => {
+test('a connection whose request is still arriving stays readable', async (t) => {
   const { unread, sockets, heard } = await listen(t)
   for (const socket of sockets) socket.write(REQUEST)
   await until(async () => heard.length === 5)

@@ -41,7 +41,7 @@ function watch() {
   return { deadlines, connection, lookAt }
 }
 
-test('a connection on which nothing is pending stays', () => {
+test('a connection without pending bytes stays open', () => {
   const { connection, lookAt } = watch()
   assert.equal(lookAt(0), true)
   connection.write(500)
@@ -49,7 +49,7 @@ test('a connection on which nothing is pending stays', () => {
   assert.equal(lookAt(1_000_000), true)
 })
 
-test('what is pending must be taken in time, and a longer one has longer', () => {
+test('pending bytes must be received before a deadline that grows with their number', () => {
   for (const [bytes, ms] of [
     [1, 1_001],
     [2_000, 3_000],
@@ -64,7 +64,7 @@ test('what is pending must be taken in time, and a longer one has longer', () =>
   }
 })
 
-test('what is written meanwhile has its own time, once all before it was taken', () => {
+test('bytes written meanwhile get their own deadline, once earlier bytes are received', () => {
   const { connection, lookAt } = watch()
   connection.write(100)
   lookAt(0)
@@ -75,7 +75,7 @@ test('what is written meanwhile has its own time, once all before it was taken',
   assert.equal(lookAt(2_150), false)
 })
 
-test('heartbeats behind what is not taken extend nothing', () => {
+test('heartbeats behind unreceived bytes do not extend the deadline', () => {
   const { connection, lookAt } = watch()
   connection.write(100)
   lookAt(0)

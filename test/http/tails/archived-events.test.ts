@@ -62,7 +62,7 @@ test('streams of events that wait for the archive do not hold up those of other 
   for (const one of await Promise.all(waiting)) await until(() => recordsOf(one) === 3)
 })
 
-test('a stream of events begins while the archive is away, and waits for it', async (t) => {
+test('an event stream opens while the archive is away, and continues when it is back', async (t) => {
   const { app, directory, tail } = await setUp(t)
   const warned = t.mock.method(app.deps.log, 'warn', () => {}).mock
   await rename(directory, `${directory}.away`)

@@ -32,7 +32,7 @@ test('a stream of events', async (t) => {
   const { tail } = await setUp(t, app)
   const events = await allEvents(app)
 
-  await t.test('is told as server-sent events, and kept by no cache and no proxy', async () => {
+  await t.test('is sent as text/event-stream, with headers against caching and buffering', async () => {
     const { response, text, close } = await tail({ query: '?from=beginning&events=batch.recorded' })
     await until(() => text().includes('data:'))
     assert.equal(response.statusCode, 200)
@@ -51,7 +51,7 @@ test('a stream of events', async (t) => {
   })
 
   await t.test(
-    'begins where it is told to, at the end where nothing is said, and tells what pages tell',
+    'begins where `from` says, at the end by default, and has the events of the pages',
     async () => {
       const whole = await tail({ query: '?from=beginning' })
       await until(() => whole.events.length === events.length)
@@ -67,7 +67,7 @@ test('a stream of events', async (t) => {
     },
   )
 
-  await t.test('goes on behind each of its ids', async () => {
+  await t.test('continues behind each of its ids', async () => {
     const query = '?from=beginning&events=verdict.rendered,signal.emitted,checkpoint.published&types=delivery'
     const whole = await tail({ query })
     const count = (await allEvents(app, Object.fromEntries(new URLSearchParams(query)))).length
@@ -86,7 +86,7 @@ test('a stream of events', async (t) => {
     whole.close()
   })
 
-  await t.test('refuses ids that it did not give, and what belongs to pages', async () => {
+  await t.test('refuses unknown ids with 400, and parameters of pages', async () => {
     const send = (query: string, headers: Record<string, string> = {}) =>
       app.send('GET', `/v1/events${query}`, { headers: { accept: 'text/event-stream', ...headers } })
     const { nextCursor } = (await app.send('GET', '/v1/events?from=end')).json()
@@ -100,7 +100,7 @@ test('a stream of events', async (t) => {
     assertProblem(await send('', { authorization: 'Bearer x' }), 401, 'unauthenticated')
   })
 
-  await t.test('is answered to anybody who prefers it to JSON', async () => {
+  await t.test('is sent when Accept prefers text/event-stream to JSON', async () => {
     for (const [accept, isStream] of [
       ['text/event-stream', true],
       ['text/event-stream;q=0.5, */*;q=0.1', true],
@@ -117,7 +117,7 @@ test('a stream of events', async (t) => {
     }
   })
 
-  await t.test('ends before an entry that cannot be read, and is then refused', async () => {
+  await t.test('ends before an unreadable entry, and a new stream from there is refused', async () => {
     const events = await allEvents(app)
     const at = events.findIndex(({ type }) => type === 'record.cancelled')
     const { seq, leaf } = events[at].data.entry
@@ -139,12 +139,12 @@ test('a stream of events', async (t) => {
   })
 })
 
-test('streams of events of many', async (t) => {
+test('concurrent event streams', async (t) => {
   const app = await buildTestApp(t)
   const { tail } = await setUp(t, app)
   const tails: TestTail[] = []
 
-  await t.test('show each what it may see, though they stand at the same place', async () => {
+  await t.test('show each key only its visible events, though their positions are equal', async () => {
     const agent = await addAgent(app, 'performer')
     const own = await addKey(app, { agent, scopes: ['records:read:own', 'records:write'] })
     const other = await app.newLedger()
@@ -159,7 +159,7 @@ test('streams of events of many', async (t) => {
     for (const each of [mine, all, elsewhere]) each.close()
   })
 
-  await t.test('of ledgers that have come equally far show each its own', async () => {
+  await t.test('of two ledgers at equal positions show each ledger its own events', async () => {
     const keys = [await app.newLedger(), await app.newLedger()].map(({ key }) => key.key)
     const tails = await Promise.all(keys.map((key) => tail({}, key)))
     await until(() => tails.every(({ lastEventId }) => lastEventId() !== ''))
@@ -174,7 +174,7 @@ test('streams of events of many', async (t) => {
     for (const each of tails) each.close()
   })
 
-  await t.test('on one ledger, as many as it may have, are told of an append within a second', async () => {
+  await t.test('of one ledger, up to the limit, all get a new event within a second', async () => {
     await until(async () => (await openTails(app)) === 0)
     while (tails.length < EVENTS_TAILS_PER_LEDGER_MAX)
       tails.push(...(await Promise.all(Array.from({ length: 50 }, () => tail()))))
@@ -193,7 +193,7 @@ test('streams of events of many', async (t) => {
     assert.ok(Math.min(...slowest) < 1_000, `${slowest} ms`)
   })
 
-  await t.test('are bounded by ledger, and each that ends makes room for another', async () => {
+  await t.test('beyond the limit of a ledger are refused with 503, until another stream ends', async () => {
     assert.equal(await openTails(app), EVENTS_TAILS_PER_LEDGER_MAX)
     const refused = await tail()
     assert.deepEqual([refused.response.statusCode, refused.response.headers['retry-after']], [503, '1'])
@@ -220,7 +220,7 @@ test('a server that closes ends its streams of events at once', async (t) => {
   for (const { response } of tails) assert.equal(response.complete, true)
 })
 
-test('a stream of events that nobody reads reads no further than buffers take', async (t) => {
+test('an event stream whose client does not read stops reading from the database', async (t) => {
   const app = await buildTestApp(t)
   const { origin } = await setUp(t, app)
   const count = 600
@@ -236,7 +236,7 @@ test('a stream of events that nobody reads reads no further than buffers take', 
   assert.ok(reads.rows < 2 * reads.seqMax, 'most of what is read is not told')
   expectStatus(200, await app.send('GET', '/v1/events'))
 
-  await t.test('also when the server closes', async () => {
+  await t.test('and does not delay the close of the server', async () => {
     const closingAt = performance.now()
     await app.app.close()
     assert.ok(performance.now() - closingAt < EVENTS_TAIL_CLOSE_MS_MAX + 1_000)
@@ -245,9 +245,9 @@ test('a stream of events that nobody reads reads no further than buffers take', 
 })
 
 /** Both tests of this group wait for clocks. So they run concurrently, each with its own application. */
-test('a stream of events that stays open', { concurrency: true }, async (t) => {
+test('a long-lived event stream', { concurrency: true }, async (t) => {
   await Promise.all([
-    t.test('whose key has ended', { concurrency: true }, async (t) => {
+    t.test('whose key becomes invalid', { concurrency: true }, async (t) => {
       const app = await buildTestApp(t)
       const { tail } = await setUp(t, app)
       const keyOf = async (options: { expiresAt?: string } = {}) =>
@@ -266,14 +266,14 @@ test('a stream of events that stays open', { concurrency: true }, async (t) => {
           expectStatus(200, await app.send('POST', `/v1/keys/${id}/revoke`))
           assert.ok((await open.ended) < EVENTS_KEY_CHECK_EVERY_MS + 2_000)
         }),
-        t.test('ends when it expires', async () => {
+        t.test('ends when the key expires', async () => {
           const lifeMs = 5_000
           const { key } = await keyOf({ expiresAt: new Date(Date.now() + lifeMs).toISOString() })
           const open = await tail({}, key)
           assert.equal(open.response.statusCode, 200)
           assert.ok((await open.ended) < lifeMs + EVENTS_KEY_CHECK_EVERY_MS + 2_000)
         }),
-        t.test('goes on with one that has not, and says so with the place where it is', async () => {
+        t.test('stays open with a valid key, and sends heartbeats with its current position', async () => {
           const open = await silent
           const before = open.lastEventId()
           await app.notarize()
@@ -287,7 +287,7 @@ test('a stream of events that stays open', { concurrency: true }, async (t) => {
         }),
       ])
     }),
-    t.test('lives on while the database is away', async (t) => {
+    t.test('survives an outage of the database', async (t) => {
       let proxy: Awaited<ReturnType<typeof startTcpProxy>> | undefined
       const app = await buildTestApp(t, {
         apiUrl: async ({ apiUrl }) => {

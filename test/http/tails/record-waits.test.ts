@@ -25,7 +25,7 @@ const get = (app: TestApp, id: string, { version, query = LONG, ...options }: As
 test('a request for a record waits for its next step', async (t) => {
   const app = await buildGatedApp(t)
 
-  await t.test('while the worker alone can take it', async () => {
+  await t.test('without If-None-Match, only for a step of the worker', async () => {
     const { id } = await app.reach('SUBMITTED')
     const waiting = get(app, id)
     await until(async () => (await openWaits(app)) === 1)
@@ -37,7 +37,7 @@ test('a request for a record waits for its next step', async (t) => {
     assert.equal(await openWaits(app), 0)
   })
 
-  await t.test('of an auto gate until its verdict', async () => {
+  await t.test('of an auto gate, until the verdict', async () => {
     const { id } = await app.create({ gate: 'auto' })
     await app.take(id, 'activate')
     await app.take(id, 'completions')
@@ -47,7 +47,7 @@ test('a request for a record waits for its next step', async (t) => {
     assert.equal((await waiting).json().state, 'ACCEPTED')
   })
 
-  await t.test('whoever takes it, from the version that the client has', async () => {
+  await t.test('by any agent, if If-None-Match has the current version', async () => {
     const { id, version } = await app.create()
     const waiting = get(app, id, { version })
     await until(async () => (await openWaits(app)) === 1)
@@ -56,7 +56,7 @@ test('a request for a record waits for its next step', async (t) => {
     assert.equal((await get(app, id, { version })).json().version, 2, 'what has come is not waited for')
   })
 
-  await t.test('and is told that there was none when the time is up', async () => {
+  await t.test('and is answered 304 or the unchanged record when the time is up', async () => {
     const { id, version } = await app.create()
     const answer = expectStatus(304, await get(app, id, { version, query: '?wait=0.2' }))
     assert.deepEqual([answer.body, answer.headers['etag']], ['', '"1"'])
@@ -68,7 +68,7 @@ test('a request for a record waits for its next step', async (t) => {
     expectStatus(304, await get(app, notarized, { version: 1, query: '?wait=0.2' }))
   })
 
-  await t.test('of another ledger, when it has arrived', async () => {
+  await t.test('of a record of another ledger, until the step arrives', async () => {
     const home = await addTestHome(app)
     const record = await home.share()
     const waiting = get(app, record.id, { version: 1 })
@@ -77,7 +77,7 @@ test('a request for a record waits for its next step', async (t) => {
     assert.equal((await waiting).json().version, 2)
   })
 
-  await t.test('if it may see the record, and goes on to', async () => {
+  await t.test('with 404 for an invisible record, and 401 once the key is revoked', async () => {
     const { id } = await app.create()
     const { key } = app.agents.stranger
     assertProblem(await get(app, id, { key, version: 1 }), 404, 'not_found')
@@ -92,13 +92,13 @@ test('a request for a record waits for its next step', async (t) => {
     assertProblem(await waiting, 401, 'unauthenticated')
   })
 
-  await t.test('of which it can say how long, and from where', async () => {
+  await t.test('for at most 20 s: a malformed or longer `wait` gets 422 invalid_request', async () => {
     const { id } = await app.create()
     for (const wait of ['', '-1', '21', '20.1', '1.25', '1e1', 'x'])
       assertProblem(await get(app, id, { query: `?wait=${wait}` }), 422, 'invalid_request')
   })
 
-  await t.test('by an ETag that is a list, weak or a star, and by none that is not understood', async () => {
+  await t.test('for If-None-Match with a list, a weak tag or *, and not for unknown tags', async () => {
     const { id } = await app.create()
     const statusOf = async (tag: string, query = '') =>
       (await app.send('GET', `/v1/records/${id}${query}`, { headers: { 'if-none-match': tag } })).statusCode
@@ -113,7 +113,7 @@ test('a request for a record waits for its next step', async (t) => {
   })
 })
 
-test('requests that wait cost nobody a place, and are many but not without end', async (t) => {
+test('waiting requests use no slot, and beyond their limit get 503 overloaded', async (t) => {
   const app = await buildGatedApp(t)
   const { id } = await app.create()
   const waiting = Array.from({ length: RECORD_WAITS_PER_LEDGER_MAX }, () => get(app, id, { version: 1 }))
@@ -127,7 +127,7 @@ test('requests that wait cost nobody a place, and are many but not without end',
   assert.deepEqual([await openWaits(app), app.deps.admission.underWay], [0, 0])
 })
 
-test('one whose client goes away waits no longer', async (t) => {
+test('a waiting request ends when its client disconnects', async (t) => {
   const app = await buildGatedApp(t)
   const { id } = await app.create()
   const waiting = await ask(app, id)
@@ -137,7 +137,7 @@ test('one whose client goes away waits no longer', async (t) => {
   await until(() => app.deps.admission.underWay === 0)
 })
 
-test('a server that closes answers all of them', async (t: TestContext) => {
+test('a closing server answers waiting requests with 304', async (t: TestContext) => {
   const app = await buildGatedApp(t)
   const { id } = await app.create()
   const { answered } = await ask(app, id)
@@ -149,7 +149,7 @@ test('a server that closes answers all of them', async (t: TestContext) => {
   assert.ok(performance.now() - beganAt < 5_000)
 })
 
-test('nothing is looked at while nobody waits', async (t) => {
+test('the database is not polled while no request waits', async (t) => {
   const app = await buildGatedApp(t)
   const { id } = await app.create()
   expectStatus(304, await get(app, id, { version: 1, query: '?wait=0.2' }))

@@ -111,14 +111,14 @@ function assertQuick(rules: JsonValue[], payload: JsonValue, evidence: JsonValue
   assert.ok(turnMs < SLICE_MS_MAX, `judging took ${turnMs.toFixed(1)} ms`)
 }
 
-test('no rules that are taken hold up the others, whatever they look at', async (t) => {
+test('no accepted rules block the event loop, whatever documents they compare', async (t) => {
   for (const [what, core] of Object.entries(CORES)) {
     for (const [how, { rules, document }] of Object.entries(attacks(core)))
       await t.test(`${what}: ${how}`, () => assertQuick(rules, document, structuredClone(document)))
   }
 })
 
-test('numbers that are far apart cost no more than others', () => {
+test('comparing numbers of very different size is quick', () => {
   const percent = `5.${'0'.repeat(29)}1`
   const rules = times(RULES, (i) => rule(i, 'within', `/${i}`, { tolerance: { percent } }))
   assertQuick(
@@ -128,13 +128,13 @@ test('numbers that are far apart cost no more than others', () => {
   )
 })
 
-test('pointers that are as long as a definition cost no more than others', () => {
+test('following pointers as long as a definition is quick', () => {
   const rules = times(15, (i) => rule(i, 'equals', '/a'.repeat(1_000 + i)))
   const document = nested(1, (inner) => ({ a: inner }))
   assertQuick(rules, document, document)
 })
 
-test('what 256 rules said fits the envelope that signs it', () => {
+test('the results of 256 rules fit into one envelope', () => {
   const id = (i: number) => `${'r'.repeat(60)}${`${i}`.padStart(3, '0')}`
   const rules = times(RULES, (i) => ({ id: id(i), outcome: 'fail', code: 'c'.repeat(20) }))
   const uuid = new Uint8Array(16).fill(7)

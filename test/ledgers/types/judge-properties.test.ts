@@ -80,7 +80,7 @@ const anyRules = fc
   .map((list) => parseRules(list.map((rule, i) => ({ id: `r${i}`, ...rule }))))
 const document = fc.option(json)
 
-test('no document makes judging fail, only the rules', () => {
+test('judging never throws, and returns a result for each rule, for any documents', () => {
   fc.assert(
     fc.property(anyRules, document, document, (rules, payload, evidence) => {
       const before = JSON.stringify([payload, evidence])
@@ -99,7 +99,7 @@ test('no document makes judging fail, only the rules', () => {
   )
 })
 
-test('values are equal as their canonical texts are, and both ways round', () => {
+test('equality of values is symmetric, and equals equality of their canonical JSON', () => {
   const hasMoney = (value: JsonValue) => JSON.stringify(value).includes('currency')
   const pair = fc.oneof(fc.tuple(json, json), fc.tuple(scalar, scalar), json.map(reordered))
   fc.assert(
@@ -126,7 +126,7 @@ function reordered(value: JsonValue): [JsonValue, JsonValue] {
   return [value, turn(value)]
 }
 
-test('the bounds of amounts agree with each other', () => {
+test('atMost, atLeast and within agree with integer arithmetic on cents', () => {
   const cents = fc.integer({ min: -100_000, max: 100_000 })
   const text = (n: number) =>
     `${n < 0 ? '-' : ''}${Math.floor(Math.abs(n) / 100)}.${`${Math.abs(n) % 100}`.padStart(2, '0')}`

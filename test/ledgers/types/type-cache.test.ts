@@ -13,14 +13,14 @@ function makeLoader(cache: TypeCache<string>, bytes: number) {
   return { loads, get }
 }
 
-test('loads a type once, for all who ask at the same time and after', async () => {
+test('loads a type once for concurrent and later requests', async () => {
   const { loads, get } = makeLoader(new TypeCache<string>(), 1)
   assert.deepEqual(await Promise.all([get('a', 'x'), get('a', 'x'), get('b', 'x')]), ['x', 'x', 'x'])
   await get('a', 'x')
   assert.deepEqual(loads, ['a x', 'b x'])
 })
 
-test('remembers neither what is not there nor what failed', async () => {
+test('caches neither missing types nor failures', async () => {
   const cache = new TypeCache<string>()
   assert.equal(await cache.get('a', 'x', async () => null), null)
   await assert.rejects(
@@ -30,7 +30,7 @@ test('remembers neither what is not there nor what failed', async () => {
   assert.equal(await cache.get('a', 'x', async () => ({ value: 'there', bytes: 1 })), 'there')
 })
 
-test('a type that is registered while an earlier look for it is under way is found by whoever asks then', async () => {
+test('a look-up after the registration finds the type, although an earlier look-up is pending', async () => {
   const cache = new TypeCache<string>()
   const early = Promise.withResolvers<null>()
   const there = async () => ({ value: 'there', bytes: 1 })
@@ -43,7 +43,7 @@ test('a type that is registered while an earlier look for it is under way is fou
   assert.equal(cache.bytes, 1)
 })
 
-test('a ledger that uses too many types pushes out its own, the longest unused first, and nobody else’s', async () => {
+test('a ledger with too many types evicts its own least recently used types, no others', async () => {
   const cache = new TypeCache<string>()
   const { loads, get } = makeLoader(cache, TYPE_CACHE_BYTES_PER_LEDGER_MAX / 4)
   await get('quiet', 'x')
@@ -59,7 +59,7 @@ test('a ledger that uses too many types pushes out its own, the longest unused f
   assert.equal(cache.bytes, 1.25 * TYPE_CACHE_BYTES_PER_LEDGER_MAX)
 })
 
-test('what all ledgers hold together is bounded: the longest unused ledger goes', async () => {
+test('beyond the total limit the least recently used ledger is evicted', async () => {
   const cache = new TypeCache<string>()
   const { loads, get } = makeLoader(cache, TYPE_CACHE_BYTES_PER_LEDGER_MAX)
   const ledgers = TYPE_CACHE_BYTES_MAX / TYPE_CACHE_BYTES_PER_LEDGER_MAX

@@ -28,7 +28,7 @@ test('work is done at once as long as the ledger is within its share', () => {
   )
 })
 
-test('a ledger that has used its share waits, and others do not', async () => {
+test('delays a ledger beyond its share, and no other ledger', async () => {
   const shares = new WorkShares()
   const heavyMs = 2 * SCHEMA_WORK_AHEAD_MS_MAX * SCHEMA_WORK_SHARE
   const begun = performance.now()
@@ -45,7 +45,7 @@ test('a ledger that has used its share waits, and others do not', async () => {
   assert.ok(performance.now() - begun > 0.9 * SCHEMA_WORK_AHEAD_MS_MAX, 'it did not wait')
 })
 
-test('what waits is done in order, one heavy piece a turn, and at the ledger’s share of the time', async () => {
+test('runs waiting work in order, one heavy piece per slice, at the ledger’s share of time', async () => {
   const shares = new WorkShares()
   const order: number[] = []
   let longestTurnMs = 0
@@ -73,7 +73,7 @@ test('what waits is done in order, one heavy piece a turn, and at the ledger’s
   assert.ok(longestTurnMs < 150, `${longestTurnMs} ms without a turn for others`)
 })
 
-test('many small pieces that wait are done in one turn, once there is time for them', async () => {
+test('runs many small waiting pieces in one slice', async () => {
   const shares = new WorkShares()
   shares.run('heavy', () => busy(2 * SCHEMA_WORK_AHEAD_MS_MAX * SCHEMA_WORK_SHARE))
   let turn = 0
@@ -83,7 +83,7 @@ test('many small pieces that wait are done in one turn, once there is time for t
   assert.ok(new Set(doneIn).size <= 3, `${new Set(doneIn).size} turns`)
 })
 
-test('no more than a bounded number waits; the next is refused and may come back', async () => {
+test('refuses work beyond the limit of waiting pieces as overloaded, retryable', async () => {
   const shares = new WorkShares()
   shares.run('heavy', () => busy(30))
   const waiting = Array.from({ length: SCHEMA_WORK_WAITING_PER_LEDGER_MAX }, () =>
@@ -96,7 +96,7 @@ test('no more than a bounded number waits; the next is refused and may come back
   assert.equal((await Promise.all(waiting)).length, SCHEMA_WORK_WAITING_PER_LEDGER_MAX)
 })
 
-test('a failure of work that waited is its caller’s alone', async () => {
+test('a failure of waiting work rejects only its own caller', async () => {
   const shares = new WorkShares()
   shares.run('heavy', () => busy(20))
   const failing = shares.run('heavy', () => {

@@ -18,7 +18,7 @@ function join(text: string): JsonObject {
   return Object.fromEntries(members)
 }
 
-test('the pieces of an object are the object, however it is written', () => {
+test('the pieces of an object join to the same object, with any whitespace', () => {
   const objects = fc.dictionary(fc.string(), fc.jsonValue())
   fc.assert(
     fc.property(objects, fc.constantFrom(0, 1, '\n\t '), (object, space) => {
@@ -36,7 +36,7 @@ test('the pieces of an object are the object, however it is written', () => {
     assert.deepEqual(join(text), parseJsonText(text))
 })
 
-test('a long list is many pieces, and a text that is no JSON some or none', () => {
+test('cuts a long list into many pieces, and never throws on text that is not JSON', () => {
   const records = Array.from({ length: 40_000 }, (_, i) => ({ i, list: [i] }))
   const text = JSON.stringify({ before: 1, records, after: [2] })
   assert.ok(cutJson(text, ANY).length > 10)
@@ -46,7 +46,7 @@ test('a long list is many pieces, and a text that is no JSON some or none', () =
     assert.ok(cutJson(broken, ANY).length < 10)
 })
 
-test('an element, or a member, with too many names and values is refused, and so are too many members', () => {
+test('refuses too many tokens in a piece, and too many members, with json_too_costly', () => {
   const refuses = (text: string, tokens: number) => {
     cutJson(text, { ...ANY, tokensInPieceMax: tokens })
     assert.throws(

@@ -44,7 +44,7 @@ const codeOf = (promise: Promise<unknown>) =>
     ({ code, message }: ThreadError) => code ?? message,
   )
 
-test('work is done in another thread, and its buffers move there', async (t) => {
+test('runs work in a thread, and transfers its buffers', async (t) => {
   const { pool } = openPool(t)
   const bytes = new Uint8Array(10).fill(7)
   const done = await pool.run('echo', bytes, { ...OPTIONS, transfer: [bytes.buffer] })
@@ -52,14 +52,14 @@ test('work is done in another thread, and its buffers move there', async (t) => 
   assert.equal(bytes.byteLength, 0)
 })
 
-test('what the work throws is its caller’s, and the thread goes on', async (t) => {
+test('an error of the work rejects its caller, and the thread survives', async (t) => {
   const { pool, lost } = openPool(t, 1)
   await assert.rejects(pool.run('fail', undefined as never, OPTIONS), /it does not work/)
   assert.equal(await pool.run('echo', 1, OPTIONS), 1)
   assert.deepEqual(lost, [])
 })
 
-test('a thread that overruns is ended, and another one takes its place', async (t) => {
+test('ends a thread that exceeds its time, and starts another', async (t) => {
   const { pool, lost } = openPool(t, 1)
   const overrun = codeOf(pool.run('spin', undefined as never, { ...OPTIONS, msMax: 50 }))
   const after = pool.run('echo', 'after', { ...OPTIONS, owner: 'b' })
@@ -68,7 +68,7 @@ test('a thread that overruns is ended, and another one takes its place', async (
   assert.deepEqual(lost, ['overrun'])
 })
 
-test('a thread that crashes, or has no memory left, fails its own work alone', async (t) => {
+test('a crash or exhausted memory of a thread fails only its own work', async (t) => {
   const { pool, lost } = openPool(t, 1)
   for (const name of ['crash', 'fill'] as const) {
     const crashed = codeOf(pool.run(name, undefined as never, OPTIONS))
@@ -79,7 +79,7 @@ test('a thread that crashes, or has no memory left, fails its own work alone', a
   assert.deepEqual(lost, ['crashed', 'crashed'])
 })
 
-test('a thread has one more piece of its owner ahead, which is lost with it, and none while others wait', async (t) => {
+test('queues one more piece of an owner in its thread, lost in a crash, unless others wait', async (t) => {
   const { pool, lost } = openPool(t, 1)
   const [crash, ahead, later] = ['crash', 'echo', 'echo'].map((name) =>
     codeOf(pool.run(name as 'echo', 1, OPTIONS)),
@@ -97,7 +97,7 @@ test('a thread has one more piece of its owner ahead, which is lost with it, and
   assert.deepEqual(order, ['b', 'a', 'a'])
 })
 
-test('a piece ahead begins while the event loop is held up', async (t) => {
+test('the queued piece starts while the event loop is blocked', async (t) => {
   const { pool } = openPool(t, 1)
   await pool.run('echo', 1, OPTIONS)
   const gates = [makeGate(), makeGate()] as const
@@ -111,7 +111,7 @@ test('a piece ahead begins while the event loop is held up', async (t) => {
   await Promise.all(done)
 })
 
-test('a script that does not load fails the work, and the process goes on', async (t) => {
+test('a script that cannot be loaded fails the work, not the process', async (t) => {
   const pool = new ThreadPool<Known>({
     script: new URL('./not-there.ts', import.meta.url),
     threads: 1,
@@ -121,7 +121,7 @@ test('a script that does not load fails the work, and the process goes on', asyn
   for (let i = 0; i < 2; i++) assert.equal(await codeOf(pool.run('echo', 1, OPTIONS)), 'crashed')
 })
 
-test('an owner with much work has not the last thread, and others come first after what a thread has ahead', async (t) => {
+test('one owner never uses the last thread, and waiting owners go before its later work', async (t) => {
   const { pool } = openPool(t, 2)
   const gate = makeGate()
   const held = [1, 2, 3].map(() => pool.run('hold', gate.memory, OPTIONS))
@@ -139,7 +139,7 @@ test('an owner with much work has not the last thread, and others come first aft
   assert.deepEqual(order, ['a', 'a', 'a', 'b', 'c', 'a', 'b'])
 })
 
-test('what waits is bounded, by number and by bytes, and of one owner to a part', async (t) => {
+test('limits waiting work by number and bytes, in total and per owner', async (t) => {
   const { pool } = openPool(t, 1)
   const gate = makeGate()
   const taken = [pool.run('hold', gate.memory, { ...OPTIONS, owner: 'first' })]
@@ -165,7 +165,7 @@ test('what waits is bounded, by number and by bytes, and of one owner to a part'
   assert.equal(await run('large', share), 'large')
 })
 
-test('owners of one tenant, however many, have together what one owner has', async (t) => {
+test('owners of one tenant together have the limits of one owner', async (t) => {
   const { pool } = openPool(t, 2)
   const gate = makeGate()
   const ofAll = 'peers of a'
@@ -185,7 +185,7 @@ test('owners of one tenant, however many, have together what one owner has', asy
   assert.equal(await pool.run('echo', 'after', { ...OPTIONS, owner: 'peer 1', ofAll }), 'after')
 })
 
-test('all who have proven nothing may have less wait than one owner', async (t) => {
+test('unproven callers together may have less waiting work than one owner', async (t) => {
   const { pool } = openPool(t, 1)
   const gate = makeGate()
   const held = pool.run('hold', gate.memory, { ...OPTIONS, owner: UNPROVEN })
@@ -198,7 +198,7 @@ test('all who have proven nothing may have less wait than one owner', async (t) 
   await Promise.all([held, ...taken])
 })
 
-test('closing does what was taken, and takes nothing more', async (t) => {
+test('closing finishes accepted work, and refuses more', async (t) => {
   const { pool } = openPool(t, 1)
   const taken = [1, 2, 3].map((n) => pool.run('echo', n, OPTIONS))
   const closed = pool.close()

@@ -32,7 +32,7 @@ test('metrics of two processes are each there once, with the samples of both', a
   assert.equal(sampleOf(text, 'server_total'), 0)
 })
 
-test('of two samples with the same labels the first one counts, and a process that says nothing leaves the other', () => {
+test('of two samples with equal labels the first wins; an empty text changes nothing', () => {
   const text = '# HELP a What\n# TYPE a gauge\na{b="c d"} 1\n'
   assert.equal(mergeMetrics([text, text.replace('} 1', '} 2')]), text)
   assert.equal(mergeMetrics([text, '']), text)

@@ -32,21 +32,21 @@ const ABSENT_AT_FIRST = new Set([
   'tallystick_http_request_duration_seconds',
 ])
 
-test('the reference page is what server, worker and npm start answer', async (t) => {
+test('the reference page matches the metrics of server, worker and npm start', async (t) => {
   const scraped = await scrapeAll(t)
   const documented = readReferencePage()
 
   for (const process of ['server', 'worker'] as const) {
-    await t.test(`the ${process} has all metrics that the page says it has, and none else`, () => {
+    await t.test(`the ${process} has exactly the metrics that the page lists for it`, () => {
       const names = documented.filter(({ processes }) => processes.includes(process)).map(({ name }) => name)
       assert.deepEqual([...scraped[process].keys()].sort(), names.sort())
     })
   }
-  await t.test('npm start has all of them', () => {
+  await t.test('npm start has all metrics of the page', () => {
     assert.deepEqual([...scraped.both.keys()].sort(), documented.map(({ name }) => name).sort())
   })
   for (const { name, type, labels } of documented) {
-    await t.test(`${name} has the type, the labels and the values that the page says`, () => {
+    await t.test(`${name} has the documented type, labels and label values`, () => {
       const metric = scraped.both.get(name)!
       assert.equal(metric.type, type)
       for (const sample of metric.samples)
@@ -57,13 +57,13 @@ test('the reference page is what server, worker and npm start answer', async (t)
   await t.test('follows the conventions of Prometheus', () => {
     for (const metric of scraped.both.values()) assertConventional(metric)
   })
-  await t.test('counters are 0 for each problem code from the beginning', () => {
+  await t.test('counters start at 0 for each problem code', () => {
     const { samples } = scraped.server.get('tallystick_http_problems_total')!
     assert.deepEqual(samples.map(({ labels }) => labels['code']).sort(), Object.keys(ERROR_CODES).sort())
   })
 })
 
-test('no page names a metric that no process has', () => {
+test('no page names an unknown metric', () => {
   const known = new Set(readReferencePage().map(({ name }) => name))
   for (const file of globSync(['*.md', 'docs/**/*.md'], { cwd: PROJECT_DIR })) {
     const text = readFileSync(join(PROJECT_DIR, file), 'utf8')

@@ -20,13 +20,13 @@ import { parseExposition, sampleOf } from './exposition.ts'
 
 const TYPE = { name: 'counted', version: 1, payloadSchema: { type: 'object' } }
 
-test('a server tells what it does and what it refuses', async (t) => {
+test('metrics of a server', async (t) => {
   const app = await buildTestApp(t)
   const read = () => app.deps.metrics.registry.metrics()
   const figure = async (name: string, labels: Record<string, string> = {}) =>
     sampleOf(await read(), `tallystick_${name}`, labels)
 
-  await t.test('for how long a batch has been under way, and what waits behind it', async (t) => {
+  await t.test('show how long a commit batch has been running, and what waits behind it', async (t) => {
     const release = await lockHeads(t, app.database.superuserUrl)
     const first = app.send('POST', '/v1/records', { body: genericBody() })
     await until(async () => (await figure('append_lanes_busy')) === 1)
@@ -41,7 +41,7 @@ test('a server tells what it does and what it refuses', async (t) => {
     assert.equal(await figure('append_stalled_seconds'), 0)
   })
 
-  await t.test('that a batch was taken again in halves, because of one of its entries', async (t) => {
+  await t.test('count retries of a commit batch because of one bad entry', async (t) => {
     const release = await lockHeads(t, app.database.superuserUrl)
     const add = (name: string) => app.send('POST', '/v1/agents', { body: { name } })
     const first = add('a')
@@ -55,7 +55,7 @@ test('a server tells what it does and what it refuses', async (t) => {
     assert.equal(await figure('append_outcomes_total', { status: 'failed' }), 1)
   })
 
-  await t.test('why the database refused entries', async () => {
+  await t.test('count refused entries by reason', async () => {
     const { ledger } = app.ledger
     const operate = (action: string) =>
       app.send('POST', `/v1/ledgers/${ledger.id}/${action}`, {
@@ -69,7 +69,7 @@ test('a server tells what it does and what it refuses', async (t) => {
     expectStatus(200, await operate('unfreeze'))
   })
 
-  await t.test('what its caches answered, and what schemas cost', async () => {
+  await t.test('count cache hits and misses, and the cost of schemas', async () => {
     expectStatus(201, await app.send('POST', '/v1/types', { body: TYPE }))
     const hitsBefore = await figure('key_cache_lookups_total', { result: 'hit' })
     for (let i = 0; i < 3; i++) await app.notarize({ type: 'counted/1', payload: {} })
@@ -81,7 +81,7 @@ test('a server tells what it does and what it refuses', async (t) => {
     assert.ok((await figure('schema_work_seconds_total', { part: 'server' })) > 0)
   })
 
-  await t.test('how many look-ups share a query', async () => {
+  await t.test('count look-ups and their shared queries', async () => {
     const { id } = await app.notarize()
     const keys = await figure('lookup_keys_total', { lookup: 'records' })
     const queries = await figure('lookup_queries_total', { lookup: 'records' })
@@ -92,7 +92,7 @@ test('a server tells what it does and what it refuses', async (t) => {
   })
 })
 
-test('every reason why the database refuses an entry is counted', async () => {
+test('every refusal reason of the database has its counter', async () => {
   const metrics = new Metrics()
   const observer = makeAppendObserver(metrics)
   const refused = APPEND_OUTCOMES.filter((outcome) => outcome.startsWith('refused_'))
@@ -110,7 +110,7 @@ test('every reason why the database refuses an entry is counted', async () => {
   assert.equal(figureOf('outcomes', { status: 'refused' }), reasons.length)
 })
 
-test('a server that listens tells of its clients’ connections', async (t) => {
+test('HTTP metrics of a listening server', async (t) => {
   const app = await sharedApp()
   const metrics = new Metrics()
   const server = await startServer(testConfig(app.database.apiUrl), undefined, metrics)
@@ -130,20 +130,23 @@ test('a server that listens tells of its clients’ connections', async (t) => {
   const head = `POST /v1/records HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${app.ledger.key.key}\r\n`
   const request = `${head}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
 
-  await t.test('of those that are open, and of those who went away before they were answered', async (t) => {
-    const release = await lockHeads(t, app.database.superuserUrl)
-    const socket = await send(request)
-    await until(async () => (await figure('requests_under_way')) === 1)
-    assert.equal(await figure('connections'), 1)
-    // The client resets the connection. A client that only half-closes may still wait for its answer.
-    socket.resetAndDestroy()
-    await until(async () => (await figure('requests_aborted_total')) === 1)
-    await release()
-    await until(async () => (await figure('connections')) === 0)
-    await until(async () => (await figure('requests_under_way')) === 0)
-  })
+  await t.test(
+    'count open connections, and requests whose client disconnected before the answer',
+    async (t) => {
+      const release = await lockHeads(t, app.database.superuserUrl)
+      const socket = await send(request)
+      await until(async () => (await figure('requests_under_way')) === 1)
+      assert.equal(await figure('connections'), 1)
+      // The client resets the connection. A client that only half-closes may still wait for its answer.
+      socket.resetAndDestroy()
+      await until(async () => (await figure('requests_aborted_total')) === 1)
+      await release()
+      await until(async () => (await figure('connections')) === 0)
+      await until(async () => (await figure('requests_under_way')) === 0)
+    },
+  )
 
-  await t.test('and of what is no HTTP', async () => {
+  await t.test('count requests that are not HTTP', async () => {
     const socket = await send('nonsense\r\n\r\n')
     await once(socket, 'close')
     assert.equal(await figure('problems_total', { code: 'bad_request' }), 1)
@@ -151,7 +154,7 @@ test('a server that listens tells of its clients’ connections', async (t) => {
   })
 })
 
-test('connections that a pool did not get are counted, for queries and for callers that ask for one', async (t) => {
+test('counts failed attempts to get a connection from a pool', async (t) => {
   const app = await sharedApp()
   const metrics = new Metrics()
   const nowhere = new DatabasePool({ host: '127.0.0.1', port: 1, connectionTimeoutMillis: 1_000 })
@@ -183,7 +186,7 @@ test('connections that a pool did not get are counted, for queries and for calle
   await full.query('select')
 })
 
-test('a database that hangs holds up no reading for long, and is not asked again meanwhile', async () => {
+test('a hanging database delays a scrape only up to a timeout, and gets no second query', async () => {
   const metrics = new Metrics()
   const answer = Promise.withResolvers<number>()
   let asked = 0
@@ -206,7 +209,7 @@ test('a database that hangs holds up no reading for long, and is not asked again
   await until(async () => (await scrape())[0]?.value === asked && asked > 1)
 })
 
-test('durations fall into the first bucket that holds them', () => {
+test('a duration counts in the first bucket whose bound it does not exceed', () => {
   const durations = new Durations([1, 10])
   for (const ms of [0.5, 1, 1.5, 10, 11]) durations.observe(ms)
   assert.deepEqual(

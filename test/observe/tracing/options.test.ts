@@ -11,7 +11,7 @@ const NO_PEM = join(temporaryDir(), 'no.pem')
 writeFileSync(NO_PEM, 'hunter2')
 const ENDPOINT = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.example:4318' }
 
-test('there are no traces without an endpoint, and none where they are turned off', () => {
+test('tracing is off without an endpoint, and if it is disabled', () => {
   assert.equal(parseConfig({}).tracing, null)
   assert.equal(parseConfig({ OTEL_SERVICE_NAME: 'ledger', OTEL_TRACES_SAMPLER: 'mine' }).tracing, null)
   assert.equal(parseConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: '' }).tracing, null)
@@ -20,7 +20,7 @@ test('there are no traces without an endpoint, and none where they are turned of
   assert.notEqual(parseConfig({ ...ENDPOINT, OTEL_SDK_DISABLED: 'false' }).tracing, null)
 })
 
-test('of an endpoint of all signals the path of traces is added; of theirs nothing is', () => {
+test('adds /v1/traces to the general endpoint, and nothing to the traces endpoint', () => {
   const urlOf = (env: Record<string, string>) => parseConfig(env).tracing?.url
   assert.equal(urlOf(ENDPOINT), 'http://collector.example:4318/v1/traces')
   const under = 'https://collector.example/otlp'
@@ -28,7 +28,7 @@ test('of an endpoint of all signals the path of traces is added; of theirs nothi
   assert.equal(urlOf({ ...ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: under }), under)
 })
 
-test('what stands for traces alone goes before what stands for all signals', () => {
+test('variables for traces take precedence over variables for all signals', () => {
   const { tracing } = parseConfig({
     ...ENDPOINT,
     OTEL_EXPORTER_OTLP_TIMEOUT: '5000',
@@ -76,7 +76,7 @@ const variables = new Set(
 variables.delete(TAKES_ALL)
 
 for (const variable of variables) {
-  test(`a ${variable} that is malformed or unknown here is ignored, and the log says so without its value`, async (t) => {
+  test(`ignores a malformed or unknown ${variable}, and logs its name without its value`, async (t) => {
     for (const value of RUBBISH[variable.split('_').at(-1)!]!) {
       const collector = await startCollector(t)
       const environment = { ...collector.environment, [variable]: value }
@@ -105,7 +105,7 @@ for (const variable of variables) {
   })
 }
 
-test('values of OpenTelemetry have no case, and of a list of exporters otlp is used', () => {
+test('values are case-insensitive, and of a list of exporters otlp is used', () => {
   const { tracing, tracingIgnored } = parseConfig({
     ...ENDPOINT,
     OTEL_EXPORTER_OTLP_PROTOCOL: 'HTTP/Protobuf',
@@ -121,12 +121,12 @@ test('values of OpenTelemetry have no case, and of a list of exporters otlp is u
   assert.notEqual(parseConfig({ ...ENDPOINT, OTEL_TRACES_EXPORTER: 'console, otlp' }).tracing, null)
 })
 
-test('an endpoint of traces that is malformed leaves the one of all signals', () => {
+test('a malformed traces endpoint falls back to the general endpoint', () => {
   const { tracing } = parseConfig({ ...ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'collector:4317' })
   assert.equal(tracing?.url, 'http://collector.example:4318/v1/traces')
 })
 
-test('beside variables that are ignored the ones of Tallystick stay strict', () => {
+test('a malformed variable of Tallystick still throws next to ignored OTEL variables', () => {
   const env = { ...ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', TALLYSTICK_PORT: '70000' }
   assert.throws(
     () => parseConfig(env),

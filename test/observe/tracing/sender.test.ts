@@ -25,7 +25,7 @@ function trace(tracing: Tracing, spans: number): void {
   for (let i = 0; i < spans; i++) tracing.start('something', { kind: 'internal', parent: null })?.end()
 }
 
-test('what has ended when a process closes is sent first', async (t) => {
+test('sends all ended spans before the process closes', async (t) => {
   const collector = await startCollector(t)
   const { tracing, figures } = await open(collector.environment)
   trace(tracing, 1_000)
@@ -34,7 +34,7 @@ test('what has ended when a process closes is sent first', async (t) => {
   assert.deepEqual(figures, { sent: 1_000, lost: { queue_full: 0, not_taken: 0, closed: 0 } })
 })
 
-test('a collector that hangs holds up no shutdown beyond the bound', async (t) => {
+test('a hanging collector delays shutdown only up to the limit', async (t) => {
   const hanging = await startCollector(t, () => {})
   const { tracing, figures } = await open(hanging.environment)
   trace(tracing, 1_000)
@@ -45,7 +45,7 @@ test('a collector that hangs holds up no shutdown beyond the bound', async (t) =
   assert.deepEqual(figures, { sent: 0, lost: { queue_full: 0, not_taken: 0, closed: 1_000 } })
 })
 
-test('a collector that hangs makes spans be dropped and counted, and none waits for it', async (t) => {
+test('with a hanging collector spans are dropped and counted, and nothing waits', async (t) => {
   const hanging = await startCollector(t, () => {})
   const { tracing, figures } = await open({ ...hanging.environment, OTEL_EXPORTER_OTLP_TIMEOUT: '500' })
   t.after(() => tracing.close())
@@ -57,7 +57,7 @@ test('a collector that hangs makes spans be dropped and counted, and none waits 
   assert.equal(figures.lost.queue_full, 1_234)
 })
 
-test('a collector that says a byte now and then does not hold the others up for ever, nor its request', async (t) => {
+test('times out a collector that drips its answer, and closes the connection', async (t) => {
   let closed = 0
   const collector = await startCollector(t, (response) => {
     response.writeHead(200)
@@ -74,7 +74,7 @@ test('a collector that says a byte now and then does not hold the others up for 
   await until(() => closed === 1)
 })
 
-test('a collector that is away and comes back gets what has not waited too long', async (t) => {
+test('retries while the collector answers 503, and loses no span', async (t) => {
   const collector = await startCollector(t, (response) =>
     response.writeHead(503, { 'retry-after': '1' }).end(),
   )
@@ -88,7 +88,7 @@ test('a collector that is away and comes back gets what has not waited too long'
   assert.equal(figures.lost.not_taken + figures.lost.closed, 0)
 })
 
-test('a collector gets what the environment says it wants', async (t) => {
+test('sends with the URL, headers, compression and resource of the environment', async (t) => {
   const collector = await startCollector(t)
   const { tracing } = await open({
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/custom/path`,

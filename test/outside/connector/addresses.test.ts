@@ -38,7 +38,7 @@ test('without allowances nothing of this machine is reached, by address or by na
   assert.equal(peer.connections, 0)
 })
 
-test('a name is judged by the address that is connected to, however it resolves at other times', async (t) => {
+test('checks the resolved address that it connects to, so DNS rebinding is refused', async (t) => {
   const peer = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end())
   let asked = 0
   const rebinding: ResolveName = async () => {
@@ -68,13 +68,13 @@ test('of a name with several addresses only those that are permitted are tried',
   assert.deepEqual([inner.connections, outer.connections], [0, 1])
 })
 
-test('where one address refuses, the next one is tried, in both families', async (t) => {
+test('tries the next address of either family after a refused connection', async (t) => {
   const peer = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end())
   const connector = startConnector(t, resolver({ 'two.example': ['::1', '127.0.0.2', '127.0.0.1'] }))
   assert.equal((await connector.post(request(`http://two.example:${peer.port}/`))).status, 200)
 })
 
-test('of a name with a great many addresses six are tried', async (t) => {
+test('tries at most six addresses of a name', async (t) => {
   const peer = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end())
   const deaf = Array.from({ length: 6 }, (_, index) => `127.0.1.${index + 1}`)
   const connector = startConnector(
@@ -100,7 +100,7 @@ test('plain HTTP and the ports of other protocols are only for allowed addresses
   }
 })
 
-test('a URL that must not be called fails with what is wrong with it', async (t) => {
+test('a forbidden URL fails with url_refused', async (t) => {
   const connector = startConnector(t)
   for (const url of [
     'ftp://example.com/',
@@ -112,7 +112,7 @@ test('a URL that must not be called fails with what is wrong with it', async (t)
   }
 })
 
-test('the address at the other end is judged once more when the connection stands', async (t) => {
+test('checks the remote address again after connecting: address_refused', async (t) => {
   const peer = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end())
   const error = await new Promise<OutboundError | null>((done) => {
     const options = { allowances: parseAllowances(''), allowedOnly: false, resolveName: resolver({}) }
@@ -122,7 +122,7 @@ test('the address at the other end is judged once more when the connection stand
   await t.waitFor(() => assert.equal(peer.open.size, 0), PATIENT)
 })
 
-test('a name without an address, and a port where nobody listens, are failures that say so', async (t) => {
+test('an unresolvable name fails with dns_failed, a closed port with connect_failed', async (t) => {
   const peer = await startBytePeer(t, () => {})
   const connector = startConnector(t, resolver({ 'deaf.example': ['127.0.0.2'] }))
   await assertFails(connector.post(request('https://none.example/')), 'dns_failed')
@@ -132,7 +132,7 @@ test('a name without an address, and a port where nobody listens, are failures t
   })
 })
 
-test('names of an inner network fail alike whether they exist or not, and are not even asked for in vain', async (t) => {
+test('inner names fail with address_refused whether they exist or not, without needless DNS queries', async (t) => {
   const asked: string[] = []
   const resolveName: ResolveName = async (name) => {
     asked.push(name)
@@ -152,7 +152,7 @@ test('names of an inner network fail alike whether they exist or not, and are no
   assert.deepEqual(asked, names)
 })
 
-test('TLS is verified: authority, name and address; the name goes out as SNI and Host', async (t) => {
+test('verifies the certificate’s authority, name and address; sends the name as SNI and Host', async (t) => {
   const connector = startConnector(
     t,
     resolver({
@@ -188,7 +188,7 @@ test('TLS is verified: authority, name and address; the name goes out as SNI and
   })
 })
 
-test('why a handshake failed is one of a closed list of reasons', async (t) => {
+test('the reason of a failed handshake is from a closed list', async (t) => {
   const connector = startConnector(t)
   const good = { key: PEM('peer-key'), cert: PEM('peer') }
   const expired = { key: PEM('peer-key'), cert: PEM('expired') }
@@ -220,14 +220,14 @@ test('why a handshake failed is one of a closed list of reasons', async (t) => {
   }
 })
 
-test('a reason that is not in the list is none that is shown', () => {
+test('shows an unknown reason of OpenSSL as OTHER', () => {
   assert.equal(tlsReasonOf('ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE'), 'ERR_SSL_ALERT_HANDSHAKE_FAILURE')
   assert.equal(tlsReasonOf('ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE'), 'ERR_SSL_ALERT_HANDSHAKE_FAILURE')
   for (const code of [undefined, '', 'toString', 'ERR_SSL_OF_A_LATER_OPENSSL'])
     assert.equal(tlsReasonOf(code), 'OTHER')
 })
 
-test('what speaks no TLS has failed at it', async (t) => {
+test('a peer without TLS fails with tls_failed', async (t) => {
   const plain = await startBytePeer(t, (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
   await assertFails(startConnector(t).post(request(plain.url.replace('http:', 'https:'))), 'tls_failed')
 })

@@ -25,7 +25,7 @@ const IPV6_NOT_PUBLIC = [
   ...['4000::/3', '5f00::/16', '8000::/1', 'fc00::/7', 'fe80::/10', 'fec0::/10', 'ff00::/8', '0400::/6'],
 ]
 
-test('no address that is special by the registries is public, however it is written', () => {
+test('no special-purpose address of the registries is public, in any notation', () => {
   const ranges = [...IPV4_NOT_PUBLIC, ...IPV6_NOT_PUBLIC]
   const address = fc.constantFrom(...ranges).chain((range) => {
     const [network, bits] = ipaddr.parseCIDR(range)
@@ -82,7 +82,7 @@ test('the first and the last address of each special range are refused, and thei
   }
 })
 
-test('an IPv4 address inside an IPv6 one counts, where it is the one that is reached', () => {
+test('classifies IPv4-mapped and NAT64 addresses by their IPv4 address, and refuses other embeddings', () => {
   assert.equal(classifyAddress('::ffff:8.8.8.8', NONE), 'public')
   assert.equal(classifyAddress('64:ff9b::8.8.8.8', NONE), 'public')
   for (const ip of [
@@ -101,7 +101,7 @@ test('an IPv4 address inside an IPv6 one counts, where it is the one that is rea
   }
 })
 
-test('whatever another library holds to be special is refused', () => {
+test('refuses every address that the ipaddr library counts as special', () => {
   const anyAddress = fc.oneof(fc.ipV4(), fc.ipV6()).filter((ip) => {
     const address = ipaddr.process(ip)
     return address.range() !== 'unicast' && address.range() !== 'rfc6052'
@@ -112,7 +112,7 @@ test('whatever another library holds to be special is refused', () => {
   )
 })
 
-test('what is no address is refused, and so is one with a zone', () => {
+test('refuses text that is not an address, and addresses with a zone', () => {
   for (const text of [
     '',
     'localhost',
@@ -127,7 +127,7 @@ test('what is no address is refused, and so is one with a zone', () => {
   }
 })
 
-test('an allowance opens its range and nothing beside it', () => {
+test('an allowance permits its own range only', () => {
   const allowances = parseAllowances(' 10.1.0.0/16, 127.0.0.1 ,fd00:1::/32,8.8.8.0/24,')
   const classes = {
     '10.1.0.0': 'allowed',
@@ -150,13 +150,13 @@ test('an allowance opens its range and nothing beside it', () => {
   assert.equal(isPrivateAddress('8.8.8.8'), false)
 })
 
-test('the whole of a family can be allowed', () => {
+test('0.0.0.0/0 or ::/0 allows a whole family', () => {
   assert.equal(classifyAddress('10.0.0.1', parseAllowances('0.0.0.0/0')), 'allowed')
   assert.equal(classifyAddress('::1', parseAllowances('0.0.0.0/0')), 'refused')
   assert.equal(classifyAddress('::1', parseAllowances('::/0')), 'allowed')
 })
 
-test('a bad allowance is refused by name, with what to write instead', () => {
+test('refuses a malformed allowance with its text and a remedy', () => {
   const faults: [text: string, message: RegExp][] = [
     ['10.0.0.0/8,localhost', /^localhost is neither an IP address nor a range like 10\.0\.0\.0\/8$/],
     ['10.0.0.0/33', /^10\.0\.0\.0\/33: the prefix has at most 32 bits$/],

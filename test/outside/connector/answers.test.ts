@@ -16,7 +16,7 @@ import {
   startHttpPeer,
 } from './peers.ts'
 
-test('a post arrives as it was given, and its answer comes back', async (t) => {
+test('sends a post unchanged, and returns its answer', async (t) => {
   const arrived: unknown[] = []
   const peer = await startHttpPeer(t, async (incoming, outgoing) => {
     const body = (await incoming.toArray()).join('')
@@ -46,7 +46,7 @@ test('a post arrives as it was given, and its answer comes back', async (t) => {
   assert.ok(Math.abs(dateMs! - Date.now()) < 10_000)
 })
 
-test('a header that cannot be sent is a fault of the caller, and nothing of the peer', async (t) => {
+test('a header that cannot be sent throws an error of the caller, without connecting', async (t) => {
   const peer = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end())
   await assert.rejects(
     startConnector(t).post(request(peer.url, { headers: { 'webhook-id': 'a\r\nb: c' } })),
@@ -65,7 +65,7 @@ test('a redirect is an answer like any other', async (t) => {
   assert.equal(asked, 1)
 })
 
-test('a status of failure comes with the pause that the peer asks for', async (t) => {
+test('returns a failing status with the pause of Retry-After', async (t) => {
   const connector = startConnector(t)
   for (const [status, retryAfter, expected] of [
     [500, null, null],
@@ -84,7 +84,7 @@ test('a status of failure comes with the pause that the peer asks for', async (t
   }
 })
 
-test('a status counts though its body drips, never ends or is cut', async (t) => {
+test('returns the status even if the body drips, never ends or is cut', async (t) => {
   const connector = startConnector(t)
   const endless = async (ended: OutboundAnswer['ended'], write: (socket: Socket) => void) => {
     const peer = await startBytePeer(t, (socket) => write(socket))
@@ -110,7 +110,7 @@ test('a status counts though its body drips, never ends or is cut', async (t) =>
   ])
 })
 
-test('a body of a gigabyte is cut at 16 KiB, and what one of exactly that is, is whole', async (t) => {
+test('cuts a body of a gigabyte at 16 KiB; a body of exactly 16 KiB is complete', async (t) => {
   const connector = startConnector(t)
   let sent = 0
   const chunk = Buffer.alloc(64 * 1024, 'x')
@@ -138,7 +138,7 @@ test('a body of a gigabyte is cut at 16 KiB, and what one of exactly that is, is
   }
 })
 
-test('the answer of a public peer begins with what it said, undecoded', async (t) => {
+test('an answer of a public peer has an excerpt of its body, without decompression', async (t) => {
   const said = Buffer.concat([Buffer.from('{"error":"no such\0\nhook"}'), Buffer.alloc(5_000, 'x')])
   const peer = await startHttpPeer(t, (_incoming, outgoing) => {
     outgoing.writeHead(404).write(said.subarray(0, 600))
@@ -154,7 +154,7 @@ test('the answer of a public peer begins with what it said, undecoded', async (t
   assert.match((await postAsIfPublic(bomb.url)).excerpt!, /^\ufffd?[^x]/)
 })
 
-test('of an answer from an inner network nothing is kept but its status', async (t) => {
+test('an answer from an inner network has no excerpt', async (t) => {
   const peer = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end('root:x:0:0'))
   const connector = startConnector(t, resolver({ 'inner.example': ['127.0.0.1'] }))
   for (const host of ['127.0.0.1', 'inner.example']) {
@@ -162,7 +162,7 @@ test('of an answer from an inner network nothing is kept but its status', async 
   }
 })
 
-test('what is no HTTP/1.1 answer within the limits is malformed, and its connection is cut', async (t) => {
+test('an invalid or oversized HTTP/1.1 answer is malformed, and its connection is closed', async (t) => {
   const connector = startConnector(t)
   const answers = {
     'no HTTP': 'SSH-2.0-OpenSSH_9.9\r\n',
@@ -186,7 +186,7 @@ test('what is no HTTP/1.1 answer within the limits is malformed, and its connect
   }
 })
 
-test('a few answers before the answer are passed over', async (t) => {
+test('skips a few interim answers', async (t) => {
   const peer = await startHttpPeer(t, (_incoming, outgoing) => {
     for (let n = 0; n < 3; n++) outgoing.writeEarlyHints({ link: '</style.css>; rel=preload' })
     outgoing.writeHead(202).end()
@@ -194,7 +194,7 @@ test('a few answers before the answer are passed over', async (t) => {
   assert.equal((await startConnector(t).post(request(peer.url))).status, 202)
 })
 
-test('an unexpected 100 Continue is passed over, however it comes (RFC 9110 §15.2)', async (t) => {
+test('skips unexpected 100 Continue answers in any form (RFC 9110 §15.2)', async (t) => {
   const go = 'HTTP/1.1 100 Continue\r\n\r\n'
   const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
   const answers = {
@@ -218,7 +218,7 @@ test('an unexpected 100 Continue is passed over, however it comes (RFC 9110 §15
   }
 })
 
-test('a 100 Continue is a byte of an answer: a post that is cut behind it is not repeated', async (t) => {
+test('does not repeat a post whose connection is cut after 100 Continue', async (t) => {
   let posts = 0
   const peer = await startBytePeer(t, (socket) => {
     if (posts++ === 0) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')
@@ -230,7 +230,7 @@ test('a 100 Continue is a byte of an answer: a post that is cut behind it is not
   assert.deepEqual([posts, peer.connections], [2, 1])
 })
 
-test('a connection that is cut before the status was a reset, and the post is not repeated', async (t) => {
+test('a connection cut before the status is a reset, and the post is not repeated', async (t) => {
   const connector = startConnector(t)
   for (const cut of [
     (socket: Socket) => socket.resetAndDestroy(),

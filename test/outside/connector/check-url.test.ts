@@ -11,7 +11,7 @@ function reasonOf(text: string, allowances = NONE): string {
   return checked.ok ? 'ok' : checked.reason
 }
 
-test('https to a name or a public address is good, on the ports of HTTP and those that belong to nobody', () => {
+test('accepts https to names and public addresses, on HTTP ports and unassigned ports', () => {
   for (const text of [
     'https://example.com/hook',
     'https://example.com:443/hook?a=b',
@@ -28,7 +28,7 @@ test('https to a name or a public address is good, on the ports of HTTP and thos
   }
 })
 
-test('127.0.0.1 is refused in every spelling that a URL takes for it', () => {
+test('refuses 127.0.0.1 in every spelling that URLs allow', () => {
   for (const host of [
     ...[
       '127.0.0.1',
@@ -156,7 +156,7 @@ test('an allowed address may be called by http and on any port', () => {
   assert.equal(reasonOf('http://8.8.8.8/', LOOPBACK), 'insecure')
 })
 
-test('a name may resolve into an allowance: by http, or on a port of another protocol, it may do nothing else', () => {
+test('a name with http or another protocol’s port is limited to allowed addresses', () => {
   for (const [text, allowedOnly] of [
     ['http://receiver.internal/', true],
     ['https://receiver.internal:25/', true],
@@ -167,7 +167,7 @@ test('a name may resolve into an allowance: by http, or on a port of another pro
   }
 })
 
-test('a refusal says what to do', () => {
+test('a refusal names a remedy', () => {
   const detailOf = (text: string) => {
     const checked = checkOutboundUrl(text, NONE)
     return checked.ok ? null : checked.detail

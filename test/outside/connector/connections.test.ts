@@ -19,7 +19,7 @@ const WAVE = 50
 const KEPT = { idleMsMax: 600_000 }
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
 
-test('posts to one origin share its connections, and there are as many as posts at once', async (t) => {
+test('reuses connections to an origin, at most as many as concurrent posts', async (t) => {
   const peer = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end('ok'))
   const connector = startConnector(t)
   for (let n = 0; n < 20; n++) await connector.post(request(peer.url))
@@ -30,7 +30,7 @@ test('posts to one origin share its connections, and there are as many as posts 
   assert.equal(peer.connections, 10)
 })
 
-test('where a peer closes a kept connection on the next post, that one goes out on a new connection', async (t) => {
+test('repeats a post on a new connection if the peer closes the kept one', async (t) => {
   for (const close of [(socket: Socket) => socket.end(), (socket: Socket) => socket.resetAndDestroy()]) {
     const used = new WeakSet<Socket>()
     const peer = await startBytePeer(t, (socket) => {
@@ -44,7 +44,7 @@ test('where a peer closes a kept connection on the next post, that one goes out 
   }
 })
 
-test('a peer that closes kept connections when it likes costs no post', async (t) => {
+test('loses no post if the peer closes kept connections at random', async (t) => {
   const peer = await startBytePeer(t, (socket) => {
     socket.write(OK)
     setTimeout(() => socket.destroy(), Math.random() * 5)
@@ -77,7 +77,7 @@ test('a post is repeated once at most, and not after the first byte of an answer
   }
 })
 
-test('bytes that come unasked on a kept connection are never the answer to the next post', async (t) => {
+test('never takes unrequested bytes on a kept connection as the next answer', async (t) => {
   let requests = 0
   const peer = await startBytePeer(t, (socket) => {
     requests++
@@ -87,7 +87,7 @@ test('bytes that come unasked on a kept connection are never the answer to the n
   for (let n = 0; n < 3; n++) assert.equal((await connector.post(request(peer.url))).status, 200)
 })
 
-test('more connections than may be kept are not kept, and the oldest go first', async (t) => {
+test('limits the number of kept connections, and closes the oldest first', async (t) => {
   const peer = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end())
   const names = Array.from({ length: OUTBOUND_IDLE_CONNECTIONS_MAX + WAVE }, (_, n) => `h${n}.example`)
   const addresses = resolver(Object.fromEntries(names.map((name) => [name, ['127.0.0.1']])))
@@ -102,7 +102,7 @@ test('more connections than may be kept are not kept, and the oldest go first', 
   assert.deepEqual([kept, last, peer.connections], [OUTBOUND_IDLE_CONNECTIONS_MAX, before, before + 1])
 })
 
-test('connections that their peers have closed take no place among those that are kept', async (t) => {
+test('connections closed by the peer do not count as kept', async (t) => {
   const living = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end())
   const closing = await startHttpPeer(t, (_incoming, outgoing) =>
     outgoing.setHeader('connection', 'close').end(),
@@ -115,7 +115,7 @@ test('connections that their peers have closed take no place among those that ar
   assert.equal(living.connections, 1)
 })
 
-test('who gives up is answered at once, and the connection is cut: while it is made, waits or answers', async (t) => {
+test('an aborted post fails at once and cuts its connection, in every phase', async (t) => {
   const connector = startConnector(t, () => new Promise(() => {}))
   const mute = await startBytePeer(t, () => {})
   const talking = await startBytePeer(t, (socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-le'))
@@ -140,7 +140,7 @@ test('who gives up is answered at once, and the connection is cut: while it is m
   assert.equal(mute.connections, 1)
 })
 
-test('after close nothing is open, and nothing is opened again', async (t) => {
+test('close aborts waiting posts, closes all connections, and refuses new ones', async (t) => {
   const connector = startConnector(t)
   const kept = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end())
   const mute = await startBytePeer(t, () => {})
@@ -158,7 +158,7 @@ test('after close nothing is open, and nothing is opened again', async (t) => {
   assert.deepEqual([kept.connections, mute.connections], [1, 2])
 })
 
-test('a process that has posted ends by itself, though a connection is kept', async (t) => {
+test('a kept connection does not keep the process alive', async (t) => {
   const peer = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end())
   const script = `
     const { Connector } = await import('./src/outside/connector/connector.ts')

@@ -11,7 +11,7 @@ import { startNameServer } from './name-server.ts'
 const V6 = '2606:4700:0000:0000:0000:0000:0000:1111'
 const OPTIONS = { timeout: OUTBOUND_NAME_QUERY_MS, tries: OUTBOUND_NAME_QUERY_TRIES }
 
-test('a name has its addresses of both families, or those of one', async (t) => {
+test('resolves a name to its addresses of both families, or of one', async (t) => {
   const server = await startNameServer(t, (type, name) => {
     if (name === 'none.example') return []
     if (type === 'AAAA') return name === 'four.example' ? [] : [V6]
@@ -26,7 +26,7 @@ test('a name has its addresses of both families, or those of one', async (t) => 
   await assert.rejects(addressesOf('none.example'))
 })
 
-test('names whose servers never answer hold up nobody else, and leave time to connect', async (t) => {
+test('names whose servers never answer delay no other name, and leave time to connect', async (t) => {
   const server = await startNameServer(t, (type, name) => {
     if (name.endsWith('mute.example')) return null
     if (name === 'half.example') return type === 'A' ? ['192.0.2.3'] : null
@@ -42,7 +42,7 @@ test('names whose servers never answer hold up nobody else, and leave time to co
   assert.ok(performance.now() - startedAt < OUTBOUND_CONNECT_MS_MAX - 500)
 })
 
-test('names of this machine, its network and its cluster are for the system', async (t) => {
+test('resolves local, network and cluster names by the system, without DNS queries', async (t) => {
   const server = await startNameServer(t, (type) => (type === 'A' ? ['192.0.2.66'] : [V6]))
   const resolveName = makeResolveName(server.makeResolver(OPTIONS))
   assert.ok((await resolveName('localhost')).some(({ address }) => address === '127.0.0.1'))

@@ -45,7 +45,7 @@ async function readerOf({ deps, ledgerId }: TestApp) {
   }
 }
 
-test('a page of events needs few bundles of the archive, and those alone in which is what is told', async (t) => {
+test('a page of events reads a limited number of archived bundles, and only needed ones', async (t) => {
   const released = await lendReleasedApp(t)
   const { app } = released
   const agent = await addAgent(app, 'nobody')
@@ -84,7 +84,7 @@ test('a page of events needs few bundles of the archive, and those alone in whic
   assert.deepEqual({ steps: own.steps, asked: own.asked }, nothing)
 })
 
-test('a page of events needs few pieces of the archive', async (t) => {
+test('a page of events reads a limited number of archive pieces', async (t) => {
   const released = await lendReleasedApp(t)
   const { app } = released
   const type = { name: 'note', version: 1, payloadSchema: { type: 'object' } }

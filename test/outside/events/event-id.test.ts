@@ -27,7 +27,7 @@ test('an event’s id is a UUIDv7 of its time, and the same each time', () => {
   )
 })
 
-test('events that differ in anything have other ids', () => {
+test('events that differ in any property have different ids', () => {
   fc.assert(
     fc.property(event, event, (one, other) => {
       for (const name of ['ledgerId', 'endpoint', 'seq', 'type'] as const) {
@@ -39,7 +39,7 @@ test('events that differ in anything have other ids', () => {
   )
 })
 
-test('an event’s id is the one that docs/reference/events.md says', () => {
+test('an event’s id equals the example of docs/reference/events.md', () => {
   const ledgerId = Buffer.alloc(16, 1)
   const seq = Buffer.alloc(8)
   seq.writeBigUInt64BE(41n)

@@ -11,7 +11,7 @@ import { EVENT_TYPES, NOTICE_TYPES } from '../../../src/outside/events/event-typ
 const PAGE = join(resolve(import.meta.dirname, '..', '..', '..'), 'docs', 'guides', 'webhooks.md')
 const TYPES = [...EVENT_TYPES, ...NOTICE_TYPES]
 
-test('every event has its row in docs/guides/webhooks.md, and the page names no other one', () => {
+test('docs/guides/webhooks.md lists exactly the events that exist', () => {
   const [, list] = /^## Events$([\s\S]*?)^(?=```|## )/m.exec(readFileSync(PAGE, 'utf8'))!
   const rows = list!.split('\n').flatMap((line) => /^\| (`[^|]*)\|/.exec(line)?.[1] ?? [])
   const named = rows.flatMap((row) => [...row.matchAll(/`([^`]+)`/g)].map(([, name]) => name!))
@@ -34,7 +34,7 @@ for (const type of TYPES)
     }
   })
 
-test('an event of a newer server is shown by its record, or by nothing', () => {
+test('an unknown event is shown by its record, or as an empty text', () => {
   const textOf = (data: unknown) => whatOf({ type: 'record.praised', data } as unknown as LedgerEvent)
   const record = { id: 'rec_1', type: 'generic/1', state: null, version: null }
   assert.deepEqual([{ record }, { record: null }, {}, null].map(textOf), ['rec_1 generic/1', '', '', ''])

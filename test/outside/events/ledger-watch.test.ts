@@ -35,7 +35,7 @@ function setUp() {
   return { ...state, state, wait, stop }
 }
 
-test('who waits for a ledger hears when it has grown, or got a checkpoint, and nobody else does', async () => {
+test('a waiter is called when its ledger has new entries or a checkpoint, and no others', async () => {
   const { ends, looks, wait, stop } = setUp()
   const waiting = [wait(ONE), wait(ONE), wait(OTHER, { msMax: 3 * EVENTS_POLL_MS })]
   ends.set(1, { size: 4, checkpoint: 0, verifiedSize: 0 })
@@ -47,13 +47,13 @@ test('who waits for a ledger hears when it has grown, or got a checkpoint, and n
   stop.abort()
 })
 
-test('what grew before somebody waited is told at the next look', async () => {
+test('entries from before the wait are found by the next poll', async () => {
   const { ends, wait } = setUp()
   ends.set(1, { size: 9, checkpoint: 0, verifiedSize: 0 })
   assert.deepEqual(await wait(ONE), { size: 9, checkpoint: 0, verifiedSize: 0 })
 })
 
-test('a waiter at a settlement is told only of a larger verified size, and no other waiter is', async () => {
+test('a waiter at a settlement is called only for a larger verified size, and other waiters are not', async () => {
   const { ends, wait, stop } = setUp()
   const held = wait(ONE, { isGated: true })
   const idle = wait(ONE, { than: { ...START, size: 9 }, msMax: 4 * EVENTS_POLL_MS })
@@ -65,7 +65,7 @@ test('a waiter at a settlement is told only of a larger verified size, and no ot
   stop.abort()
 })
 
-test('nobody is looked for when nobody waits', async () => {
+test('stops polling when the last waiter is aborted, and starts again with the next', async () => {
   const { looks, wait, stop } = setUp()
   const waiting = wait(ONE)
   await until(() => looks.length > 1)
@@ -84,7 +84,7 @@ test('nobody is looked for when nobody waits', async () => {
   await until(() => looks.length > before)
 })
 
-test('they wait on while the database is away, which is said once', async () => {
+test('waiters stay during an outage of the database, which is logged once', async () => {
   const { state, ends, wait, warnings, looks } = setUp()
   state.isAway = true
   const waiting = wait(ONE)

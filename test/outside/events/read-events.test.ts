@@ -37,7 +37,7 @@ async function endsOf(app: TestApp) {
   return ends!
 }
 
-test('a ledger’s events', async (t) => {
+test('events of a ledger', async (t) => {
   const app = await buildEventLedger(t)
   const { readPool } = app.deps
   await raiseVerifiedSizes(app)
@@ -92,7 +92,7 @@ test('a ledger’s events', async (t) => {
     )
   })
 
-  await t.test('can be gone on with behind each of them, also with another filter', async () => {
+  await t.test('continue behind the position of each event, also with another filter', async () => {
     for (const [i, { after }] of whole.entries()) {
       const rest = await read(ALL_EVENTS, after, 1_000)
       assert.deepEqual(rest.steps, whole.slice(i + 1))
@@ -115,35 +115,28 @@ test('a ledger’s events', async (t) => {
     )
   })
 
-  await t.test(
-    'that come later are told then, each once, a checkpoint at once where it is late',
-    async () => {
-      const told = []
-      let from: EventPosition = BEGINNING
-      // Reads events like a tail while the ledger grows. An entry is read as soon as it exists. A checkpoint is
-      // published and read three entries later.
-      for (let size = 0; size <= ends.size; size++) {
-        const published = whole.filter(
-          ({ event }) => event.type === 'checkpoint.published' && event.seq + 1 <= size - 3,
-        )
-        const upTo = { size, checkpoint: published.at(-1)?.after.checkpoint ?? 0, verifiedSize: size }
-        for (
-          let page = await read(ALL_EVENTS, from, 2, upTo);
-          ;
-          page = await read(ALL_EVENTS, from, 2, upTo)
-        ) {
-          told.push(...page.steps.map(({ event }) => event))
-          from = page.position
-          if (!page.more) break
-        }
+  await t.test('are each read exactly once while the ledger grows, late checkpoints included', async () => {
+    const told = []
+    let from: EventPosition = BEGINNING
+    // Reads events like a tail while the ledger grows. An entry is read as soon as it exists. A checkpoint is
+    // published and read three entries later.
+    for (let size = 0; size <= ends.size; size++) {
+      const published = whole.filter(
+        ({ event }) => event.type === 'checkpoint.published' && event.seq + 1 <= size - 3,
+      )
+      const upTo = { size, checkpoint: published.at(-1)?.after.checkpoint ?? 0, verifiedSize: size }
+      for (let page = await read(ALL_EVENTS, from, 2, upTo); ; page = await read(ALL_EVENTS, from, 2, upTo)) {
+        told.push(...page.steps.map(({ event }) => event))
+        from = page.position
+        if (!page.more) break
       }
-      const keys = told.map(({ seq, type }) => `${seq} ${type}`)
-      assert.equal(new Set(keys).size, keys.length)
-      assert.deepEqual(keys.toSorted(), whole.map(({ event }) => `${event.seq} ${event.type}`).toSorted())
-    },
-  )
+    }
+    const keys = told.map(({ seq, type }) => `${seq} ${type}`)
+    assert.equal(new Set(keys).size, keys.length)
+    assert.deepEqual(keys.toSorted(), whole.map(({ event }) => `${event.seq} ${event.type}`).toSorted())
+  })
 
-  await t.test('are found by name, and none that is not there', async () => {
+  await t.test('are found by seq and type; absent names are not found', async () => {
     const names = whole.map(({ event: { seq, type } }) => ({ seq, type }))
     assert.deepEqual(
       await findEvents(readPool, sourceOf(app), names.toReversed()),
@@ -158,7 +151,7 @@ test('a ledger’s events', async (t) => {
     assert.deepEqual(await findEvents(readPool, sourceOf(app), absent), [null, null, null, null])
   })
 
-  await t.test('are verified for those who act on them', async () => {
+  await t.test('are verified against the ledger and its keys if requested', async () => {
     const { ledgerId } = sourceOf(app)
     const statementsOf = verifiedStatements(ledgerId, app.deps.envelopeKeys)
     const { steps } = await readEvents(readPool, { ...sourceOf(app), statementsOf }, BEGINNING, ends, 1_000)
@@ -182,7 +175,7 @@ const FORGERIES: [what: string, set: string, code: string][] = [
   ['a signature that does not verify', withLeaf(FLIPPED), 'signature_invalid'],
 ]
 
-test('an entry that was changed is not told to those who act on it', async (t) => {
+test('a verified read returns a changed entry as a fault without data', async (t) => {
   const app = await buildEventLedger(t)
   const { readPool } = app.deps
   await raiseVerifiedSizes(app)
@@ -207,7 +200,7 @@ test('an entry that was changed is not told to those who act on it', async (t) =
     })
 })
 
-test('events about batches say what only their chunks hold, and none is told whose chunk was changed', async (t) => {
+test('events of batches have data of their chunks; after a changed chunk they have a fault', async (t) => {
   const app = await lendApp(t)
   const stranger = await addAgent(app, 'stranger')
   const definition = { name: 'note', version: 1, payloadSchema: { type: 'object' } }

@@ -18,7 +18,7 @@ function heldReads(atOnceMax: number) {
   return { read, begun, settle }
 }
 
-test('what many ask for at once is read once, and anew when it is asked for later', async () => {
+test('concurrent reads of one key share a query, and a later read queries again', async () => {
   const { read, begun, settle } = heldReads(2)
   const both = [read('a'), read('a')]
   await turn()
@@ -31,7 +31,7 @@ test('what many ask for at once is read once, and anew when it is asked for late
   assert.deepEqual(begun, ['a', 'a'])
 })
 
-test('few read at a time, in the order in which they asked, also when reads fail', async () => {
+test('limits concurrent reads, first come first served, also after failures', async () => {
   const { read, begun, settle } = heldReads(2)
   const all = ['a', 'b', 'c', 'd', 'e'].map((key) => read(key).catch((error: Error) => error.message))
   await turn()
@@ -53,7 +53,7 @@ test('few read at a time, in the order in which they asked, also when reads fail
   assert.deepEqual(await Promise.all([x, y, z]), ['x', 'y', 'z'])
 })
 
-test('ledgers take turns: a ledger that asks for a great deal waits for it alone', async () => {
+test('serves ledgers round-robin: a busy ledger delays only itself', async () => {
   const { read, begun, settle } = heldReads(1)
   const all = ['a', 'b', 'c', 'd'].map((key) => read(key, 'busy'))
   all.push(read('x', 'other'), read('y', 'other'), read('z', 'third'))
@@ -76,7 +76,7 @@ function slowArchive() {
 
 const BUNDLE = { ledgerId: '' as never, tile: 0, width: 0, entries: [] }
 
-test('a read that waits for the archive leaves its place to others, and takes one again for what follows', async () => {
+test('a read gives up its slot while it waits for the archive, and takes one again', async () => {
   const reads = new SharedReads<string>(1, 2)
   const { db, asked } = slowArchive()
   const steps: string[] = []
@@ -104,7 +104,7 @@ test('a read that waits for the archive leaves its place to others, and takes on
   assert.equal(await reads.read('other', 'y', async () => 'place'), 'place')
 })
 
-test('few reads wait for the archive, and none of them keeps another ledger from it', async () => {
+test('limits reads of a ledger that wait for the archive with archive_unavailable; other ledgers continue', async () => {
   const reads = new SharedReads<number>(1, 2)
   const { db, asked } = slowArchive()
   const fill = (key: string, ledger: string) =>

@@ -16,7 +16,7 @@ import { openTestPool } from '../../helpers/connect.ts'
 import { lendApp } from '../../helpers/lent-app.ts'
 import { addPeer } from '../../helpers/test-peers.ts'
 
-test('a comparison that takes longer than a lease keeps its turn', async (t) => {
+test('a comparison that takes longer than its lease renews the lease', async (t) => {
   const app = await lendApp(t)
   const { peerId } = await addPeer(app)
   const ledgerId = parseId('led', app.ledger.ledger.id)

@@ -72,7 +72,7 @@ describe('a signed request', () => {
     assert.match(HEADERS['signature']!, /^tallystick=:[\w+/]{86}==:$/)
   })
 
-  test('is read back as it was signed', () => {
+  test('verifies as it was signed', () => {
     fc.assert(
       fc.property(
         fc.uint8Array({ maxLength: 200 }),
@@ -110,7 +110,7 @@ describe('a signed request', () => {
     )
   })
 
-  test('is never made with what a receiver would refuse', () => {
+  test('signing throws for values that a receiver would refuse', () => {
     const at = { nowMs: NOW_MS, nonce: NONCE }
     for (const change of [
       { peering: REQUEST.from },
@@ -128,7 +128,7 @@ describe('a signed request', () => {
       assert.throws(() => signRequest(REQUEST, signer, { ...at, ...bad }), RequestSignatureError)
   })
 
-  test('is never signed with a key of another algorithm', () => {
+  test('signing throws for a key of another algorithm', () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const es256 = makeEs256Signer(privateKey.export({ format: 'der', type: 'pkcs8' }))
     assert.throws(() => signRequest(REQUEST, es256, { nowMs: NOW_MS, nonce: NONCE }), TypeError)
@@ -141,7 +141,7 @@ describe('a signed request', () => {
 })
 
 describe('the signature covers', () => {
-  test('the method and the address: for another server it is not valid', () => {
+  test('method and address: invalid for another server', () => {
     assert.ok(isGood(HEADERS))
     for (const target of [
       { ...TARGET, method: 'PUT' },
@@ -180,13 +180,13 @@ describe('the signature covers', () => {
     }
   })
 
-  test('nothing else: what a proxy adds is not looked at', () => {
+  test('no further headers, such as those of a proxy', () => {
     assert.ok(
       isGood({ ...HEADERS, host: 'elsewhere.example', 'x-forwarded-for': '192.0.2.1', date: 'never' }),
     )
   })
 
-  test('a body of other bytes has another digest', () => {
+  test('a different body has a different digest', () => {
     const parsed = parseRequestSignature(HEADERS, TARGET)
     assert.ok(verifyContentDigest(parsed, Buffer.from(REQUEST.body)))
     for (const body of ['', `${REQUEST.body}\n`, REQUEST.body.slice(1)])
@@ -194,8 +194,8 @@ describe('the signature covers', () => {
   })
 })
 
-describe('refused is', () => {
-  test('a request that names no peering, and what is wrong with that is found first', () => {
+describe('refuses', () => {
+  test('a missing or malformed peering, sender or receiver, first of all, with peer_unknown', () => {
     for (const name of ['tallystick-peering', 'tallystick-from', 'tallystick-to']) {
       for (const value of [
         undefined,
@@ -212,7 +212,7 @@ describe('refused is', () => {
     refuses('peer_unknown', {})
   })
 
-  test('a signature whose headers are missing, doubled or lists', () => {
+  test('missing, doubled or list-valued signature headers with signature_malformed', () => {
     for (const name of ['content-digest', 'signature-input', 'signature']) {
       refuses('signature_malformed', { ...HEADERS, [name]: undefined })
       refuses('signature_malformed', { ...HEADERS, [name]: '' })
@@ -278,7 +278,7 @@ describe('refused is', () => {
 
   const BYTES = { 'content-digest': 'sha-256', signature: 'tallystick' }
   for (const [name, key] of Object.entries(BYTES))
-    test(`${name} that is no byte sequence of its length, in the one spelling that base64 has`, () => {
+    test(`${name} that is not a byte sequence of its length in canonical base64`, () => {
       const value = HEADERS[name]!
       const base64 = value.slice(key.length + 2, -1)
       const bytes = fromBase64(base64)
@@ -309,7 +309,7 @@ describe('refused is', () => {
       for (const text of texts) refuses('signature_malformed', { ...HEADERS, [name]: text })
     })
 
-  test('a method or an address that would begin another line of what is signed', () => {
+  test('a method or address that could inject a line into the signature base', () => {
     refuses('signature_malformed', HEADERS, { ...TARGET, method: 'POST\n"x": y' })
     for (const end of ['\n"@method": GET', '\r', ' ', '\u0000', '\u00e9', '\u2028'])
       refuses('signature_malformed', HEADERS, { ...TARGET, targetUri: TARGET.targetUri + end })
@@ -317,7 +317,7 @@ describe('refused is', () => {
   })
 
   const edits = fc.tuple(fc.constantFrom(...HEADER_NAMES), fc.nat(400), fc.nat(40), someText(12))
-  test('whatever differs by one edit: it is not read, or not signed', () => {
+  test('headers with any single edit, as malformed or as not signed', () => {
     const numRuns = runs(3_000)
     let refused = 0
     fc.assert(
@@ -339,7 +339,7 @@ describe('refused is', () => {
     assert.ok(refused > numRuns / 2, `${refused}`)
   })
 
-  test('noise, with its one error and no other', () => {
+  test('random headers, always with a RequestSignatureError', () => {
     const values = fc.oneof(someText(80), fc.constant(undefined), fc.constantFrom(...Object.values(HEADERS)))
     const headers = fc.record(Object.fromEntries(HEADER_NAMES.map((name) => [name, values])))
     fc.assert(
@@ -356,7 +356,7 @@ describe('refused is', () => {
   })
 })
 
-test('a request may be a minute old, or a minute early', () => {
+test('requests more than a minute old or early', () => {
   const createdMs = 1_795_000_000_000
   assert.equal(PEER_CLOCK_WINDOW_MS, 60_000)
   for (const offMs of [-60_000, -1, 0, 1, 60_000]) assert.ok(isWithinWindow(createdMs, createdMs + offMs))
@@ -388,7 +388,7 @@ describe('over a real connection', () => {
     return incoming.headers
   }
 
-  test('names in any case and spaces around a value are the same header', async () => {
+  test('header names in any case, and spaces around values, verify', async () => {
     assert.ok(
       isGood(await received(good.map(([name, value]) => [name.toUpperCase(), `  ${value}\t`] as const))),
     )
@@ -435,13 +435,13 @@ describe('with the package http-message-signatures', () => {
     tolerance: 1e9,
   }
 
-  test('it verifies what we sign', async () => {
+  test('the package verifies our signature', async () => {
     assert.equal(await httpbis.verifyMessage(lookup, verifierOf(HEADERS)), true)
     const other = { ...HEADERS, 'tallystick-to': REQUEST.from }
     assert.equal(await httpbis.verifyMessage(lookup, verifierOf(other)), false)
   })
 
-  test('we verify what it signs', async () => {
+  test('we verify the package’s signature', async () => {
     const { signature, 'signature-input': _, ...unsigned } = HEADERS
     const signed = await httpbis.signMessage(
       {
@@ -468,7 +468,7 @@ describe('with the package http-message-signatures', () => {
 describe('RFC 9421, appendix B.2.6', () => {
   const key = makeEd25519Signer(sha256, fromBase64Url('n4Ni-HpISpVObnQMW0wOhCKROaIKqKtW_2ZYb2p9KcU'))
 
-  test('its signature base has its signature', () => {
+  test('the signature base matches the signature of the RFC', () => {
     assert.deepEqual(
       Buffer.from(key.key.raw),
       Buffer.from('JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs', 'base64url'),

@@ -14,7 +14,7 @@ function begin(inbox: Inbox, peer: string, ledger = 'led_a') {
   return { end: resolve, ended }
 }
 
-test('a peer that sends without waiting for answers takes no other peer’s place', async () => {
+test('a peer beyond its concurrent requests gets rate_limited, and other peers are served', async () => {
   const inbox = new Inbox()
   const greedy = Array.from({ length: PEER_REQUESTS_PER_PEERING_MAX }, () => begin(inbox, 'greedy'))
   assert.equal(await begin(inbox, 'greedy').ended, 'rate_limited')
@@ -29,7 +29,7 @@ test('a peer that sends without waiting for answers takes no other peer’s plac
   assert.equal(await again.ended, undefined)
 })
 
-test('beyond a number of requests that wait the next one is refused, and counts for nothing', async () => {
+test('refuses requests beyond the waiting limit as overloaded, without counting them', async () => {
   const inbox = new Inbox()
   const taken = Array.from({ length: PEER_REQUESTS_AT_ONCE + PEER_REQUESTS_WAITING_MAX }, (_, i) =>
     begin(inbox, `peer ${i}`, `led_${i}`),
@@ -42,7 +42,7 @@ test('beyond a number of requests that wait the next one is refused, and counts 
   assert.equal(inbox.waiting, 0)
 })
 
-test('the peers of one ledger, however many, leave half of the places to those of others', async () => {
+test('the peers of one ledger use at most half of the waiting slots', async () => {
   const inbox = new Inbox()
   const taken = Array.from({ length: 1 + PEER_REQUESTS_WAITING_MAX / 2 }, (_, i) => begin(inbox, `peer ${i}`))
   assert.equal(await begin(inbox, 'one more').ended, 'overloaded')
@@ -55,7 +55,7 @@ test('the peers of one ledger, however many, leave half of the places to those o
   assert.equal(await again.ended, undefined)
 })
 
-test('requests of one peer are appended in the order in which they came, though the first is prepared longer', async () => {
+test('appends requests of a peer in order of arrival, even if the first is prepared longer', async () => {
   const inbox = new Inbox()
   const done: string[] = []
   const prepared = Promise.withResolvers<void>()
@@ -72,7 +72,7 @@ test('requests of one peer are appended in the order in which they came, though 
   assert.deepEqual(done, ['third is prepared', 'first', 'third'])
 })
 
-test('a ledger has one request under way, and one that hangs holds up no other ledger', async () => {
+test('a ledger has one running request; a hanging request blocks no other ledger', async () => {
   const inbox = new Inbox()
   const hanging = begin(inbox, 'hangs')
   const behind = begin(inbox, 'waits')
@@ -86,7 +86,7 @@ test('a ledger has one request under way, and one that hangs holds up no other l
   await Promise.all([hanging.ended, behind.ended])
 })
 
-test('ledgers take turns, and so do the peers of a ledger', async () => {
+test('serves ledgers round-robin, and the peers of a ledger too', async () => {
   const inbox = new Inbox()
   const done: string[] = []
   const holding = ['led_x', 'led_y'].map((ledger) => begin(inbox, 'holds', ledger))

@@ -13,7 +13,7 @@ const CURSORS = `insert into tallystick.peer_cursors (ledger_id, peer_id, next_s
   select p.ledger_id, p.peer_id, 0, h.envelope_kid
   from tallystick.peers p join tallystick.chain_heads h on h.ledger_id = p.ledger_id`
 
-test('a ledger with many peers leaves leases to the others', async (t) => {
+test('a ledger with many peers takes a limited number of leases, and others get theirs', async (t) => {
   const app = await lendApp(t)
   const other = (await app.newLedger()).ledger.id
   for (let i = 0; i < 2 * PEER_DRAINS_OF_LEDGER_MAX; i++) await addPeer(app)

@@ -249,7 +249,7 @@ test('a step that a remote performer offers', async (t) => {
     assert.equal(record.gated.performer, peer.agent)
   })
 
-  await t.test('is verified by the worker and judged by the principal as any other', async () => {
+  await t.test('is verified by the worker and judged by the principal like any other step', async () => {
     const { id } = await app.create(remote(peer))
     await take(app, peer, id, 'record-activated')
     await take(app, peer, id, 'completion-submitted', { evidence: FAILING })
@@ -266,7 +266,7 @@ test('a step that a remote performer offers', async (t) => {
     assert.equal((await app.verify(auto.id)).state, 'ACCEPTED')
   })
 
-  await t.test('makes the agent that offers to take on an open record its performer', async () => {
+  await t.test('on an open record makes the offering agent its performer', async () => {
     const { id } = await app.create({
       performer: undefined,
       share: [...shared(peer).share, ...shared(other).share],
@@ -281,27 +281,24 @@ test('a step that a remote performer offers', async (t) => {
     assert.equal(expectStatus(200, replayed).json().data[0].id, id)
   })
 
-  await t.test(
-    'is refused to peers without a share of the record, and to agents that it does not name',
-    async () => {
-      const named = await app.create(remote(peer))
-      const colleague = `${peer.ledger}/${formatId('agt', app.deps.entropy.uuidv7(Date.now()))}`
-      const error = await assertRefused(app, peer, named.id, 'record-activated', 'not_entitled', {
-        agent: colleague,
-      })
-      assert.equal(error.members['role'], 'performer')
-      const local = await app.create(shared(peer))
-      await assertRefused(app, peer, local.id, 'record-activated', 'not_entitled')
-      const open = await app.create({ performer: undefined, ...shared(peer) })
-      await assertRefused(app, other, open.id, 'record-activated', 'not_entitled')
-      const alone = await app.create({ performer: undefined })
-      await assertRefused(app, peer, alone.id, 'record-activated', 'not_entitled')
-      const notarized = await app.notarize()
-      await assertRefused(app, peer, notarized.id, 'record-activated', 'not_entitled')
-    },
-  )
+  await t.test('is refused with not_entitled for peers without a share, and for other agents', async () => {
+    const named = await app.create(remote(peer))
+    const colleague = `${peer.ledger}/${formatId('agt', app.deps.entropy.uuidv7(Date.now()))}`
+    const error = await assertRefused(app, peer, named.id, 'record-activated', 'not_entitled', {
+      agent: colleague,
+    })
+    assert.equal(error.members['role'], 'performer')
+    const local = await app.create(shared(peer))
+    await assertRefused(app, peer, local.id, 'record-activated', 'not_entitled')
+    const open = await app.create({ performer: undefined, ...shared(peer) })
+    await assertRefused(app, other, open.id, 'record-activated', 'not_entitled')
+    const alone = await app.create({ performer: undefined })
+    await assertRefused(app, peer, alone.id, 'record-activated', 'not_entitled')
+    const notarized = await app.notarize()
+    await assertRefused(app, peer, notarized.id, 'record-activated', 'not_entitled')
+  })
 
-  await t.test('is refused where the state does not allow it', async () => {
+  await t.test('is refused if the state does not allow the step', async () => {
     const { id } = await app.create(remote(peer))
     await assertRefused(app, peer, id, 'completion-submitted', 'state_conflict')
     await take(app, peer, id, 'record-activated')
@@ -311,13 +308,13 @@ test('a step that a remote performer offers', async (t) => {
     await assertRefused(app, peer, id, 'completion-submitted', 'state_conflict')
   })
 
-  await t.test('is refused where it was offered to follow another entry', async () => {
+  await t.test('is refused with state_conflict if its version or previous entry is wrong', async () => {
     const { id } = await app.create(remote(peer))
     for (const changes of [{ version: 1 }, { version: 3 }, { previous: '00'.repeat(32) }])
       await assertRefused(app, peer, id, 'record-activated', 'state_conflict', changes)
   })
 
-  await t.test('comes before the deadline, by the home’s clock and by the database’s', async () => {
+  await t.test('must come before the deadline, by the clocks of the home and of the database', async () => {
     const deadline = new Date(Date.now() + 600).toISOString()
     const { id } = await app.create({ ...remote(peer), deadline })
     const late = () => Date.parse(deadline)
@@ -330,7 +327,7 @@ test('a step that a remote performer offers', async (t) => {
     await assertRefused(app, peer, id, 'record-activated', 'deadline_passed')
   })
 
-  await t.test('brings evidence that the type takes', async () => {
+  await t.test('must have evidence that is valid for the type', async () => {
     const { id } = await app.create(remote(peer))
     await take(app, peer, id, 'record-activated')
     const refused = (code: string, changes: Changes) =>
@@ -345,19 +342,22 @@ test('a step that a remote performer offers', async (t) => {
     await take(app, peer, task.id, 'completion-submitted', { evidence: { whatever: 1 } })
   })
 
-  await t.test('brings no salt that can be guessed, where somebody sees the digest alone', async () => {
-    const salt = Buffer.alloc(16).toString('base64url')
-    const both = await app.create({
-      ...remote(peer),
-      share: [...shared(peer).share, ...shared(other, 'digests').share],
-    })
-    const whole = await app.create(remote(peer))
-    for (const { id } of [both, whole]) await take(app, peer, id, 'record-activated')
-    await assertRefused(app, peer, both.id, 'completion-submitted', 'weak_salt', { salt })
-    await take(app, peer, whole.id, 'completion-submitted', { salt })
-  })
+  await t.test(
+    'is refused with weak_salt if a peer sees only digests and the salt is guessable',
+    async () => {
+      const salt = Buffer.alloc(16).toString('base64url')
+      const both = await app.create({
+        ...remote(peer),
+        share: [...shared(peer).share, ...shared(other, 'digests').share],
+      })
+      const whole = await app.create(remote(peer))
+      for (const { id } of [both, whole]) await take(app, peer, id, 'record-activated')
+      await assertRefused(app, peer, both.id, 'completion-submitted', 'weak_salt', { salt })
+      await take(app, peer, whole.id, 'completion-submitted', { salt })
+    },
+  )
 
-  await t.test('brings an id for its completion that is made of where it belongs', async () => {
+  await t.test('must have a completion id derived from ledger, record, version and digest', async () => {
     const { gated } = await app.reach('SUBMITTED')
     const { id } = await app.create(remote(peer))
     await take(app, peer, id, 'record-activated')
@@ -395,7 +395,7 @@ test('a step that a remote performer offers', async (t) => {
     await assert.rejects(build(app, id, offers[1]!), { code: 'not_entitled' })
   })
 
-  await t.test('of an offer and a cancellation the first one is taken', async () => {
+  await t.test('loses against an earlier cancellation with state_conflict', async () => {
     const { id } = await app.create(remote(peer))
     const { offer } = await makeOffer(app, peer, id, 'record-activated')
     const entry = await build(app, id, offer)
@@ -404,32 +404,35 @@ test('a step that a remote performer offers', async (t) => {
     await assert.rejects(build(app, id, offer), { code: 'state_conflict' })
   })
 
-  await t.test('is not judged where the performer’s columns are not what was signed', async () => {
-    const { id } = await app.create(remote(peer))
-    await take(app, peer, id, 'record-activated')
-    await take(app, peer, id, 'completion-submitted')
-    await app.verify(id)
-    const recordId = parseId('rec', id)
-    const setPerformer = (column: string, value: string) =>
-      app.sql(`update tallystick.gated_records set ${column} = $1 where record_id = $2`, [value, recordId])
-    await app.sql('alter table tallystick.gated_records disable trigger user')
-    const [row] = await app.sql<{ performer_id: string }>(
-      'select performer_id from tallystick.gated_records where record_id = $1',
-      [recordId],
-    )
-    for (const [column, value, right] of [
-      ['performer_id', parseId('agt', app.agents.performer.id), row!.performer_id],
-      ['performer_remote', other.agent, peer.agent],
-    ] as const) {
-      await setPerformer(column, value)
-      assertProblem(await app.step(id, 'verdict'), 500, 'integrity_fault')
-      await setPerformer(column, right)
-    }
-    await app.sql('alter table tallystick.gated_records enable trigger user')
-    assert.equal((await app.take(id, 'verdict')).state, 'ACCEPTED')
-  })
+  await t.test(
+    'is not judged if the performer’s columns contradict the signed entry: integrity_fault',
+    async () => {
+      const { id } = await app.create(remote(peer))
+      await take(app, peer, id, 'record-activated')
+      await take(app, peer, id, 'completion-submitted')
+      await app.verify(id)
+      const recordId = parseId('rec', id)
+      const setPerformer = (column: string, value: string) =>
+        app.sql(`update tallystick.gated_records set ${column} = $1 where record_id = $2`, [value, recordId])
+      await app.sql('alter table tallystick.gated_records disable trigger user')
+      const [row] = await app.sql<{ performer_id: string }>(
+        'select performer_id from tallystick.gated_records where record_id = $1',
+        [recordId],
+      )
+      for (const [column, value, right] of [
+        ['performer_id', parseId('agt', app.agents.performer.id), row!.performer_id],
+        ['performer_remote', other.agent, peer.agent],
+      ] as const) {
+        await setPerformer(column, value)
+        assertProblem(await app.step(id, 'verdict'), 500, 'integrity_fault')
+        await setPerformer(column, right)
+      }
+      await app.sql('alter table tallystick.gated_records enable trigger user')
+      assert.equal((await app.take(id, 'verdict')).state, 'ACCEPTED')
+    },
+  )
 
-  await t.test('leaves a ledger that explains itself', async () => {
+  await t.test('leaves a ledger that passes checkLedger', async () => {
     const client = await connect(t, app.database.superuserUrl)
     assert.ok((await checkLedger(client, parseId('led', app.ledger.ledger.id))) > 60)
   })

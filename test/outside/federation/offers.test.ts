@@ -55,14 +55,14 @@ async function evidenceOf(app: Guest, seq: number): Promise<TestDocument> {
   }
 }
 
-test('a step of another ledger’s record is offered', async (t) => {
+test('an offer of a step of a record of another ledger', async (t) => {
   const app = await buildGuest()
   const { performer } = app.agents
   const record = await shareWithPerformer(app)
   const { keys } = (await app.send('GET', '/.well-known/tallystick-keys.json')).json()
   const signedAt = async (seq: number) => openEnvelope((await app.entries())[seq].envelope, keys).statement
 
-  await t.test('by one signed entry, which moves nothing', async () => {
+  await t.test('is one signed entry, which leaves the record’s state unchanged', async () => {
     const before = await app.get(record.id)
     const seq = (await app.entries()).length
     const response = expectStatus(202, await app.step(record.id, 'activate'))
@@ -100,7 +100,7 @@ test('a step of another ledger’s record is offered', async (t) => {
     })
   })
 
-  await t.test('and taken by its home', async () => {
+  await t.test('is taken when the home’s entry arrives', async () => {
     const { seq } = (await app.get(record.id)).gated.offer
     await record.activate({ offerSeq: seq })
     const { state, version, gated, entry } = await app.get(record.id)
@@ -108,31 +108,28 @@ test('a step of another ledger’s record is offered', async (t) => {
     assert.deepEqual([gated.offer.state, gated.offer.decidedBy], ['taken', entry.seq])
   })
 
-  await t.test(
-    'a completion with its evidence, of which nobody checks here whether it fits the type',
-    async () => {
-      const evidence = { anything: ['at', 'all'] }
-      const offered = await offer(app, record.id, 'completions', { body: { evidence } })
-      const { subject, predicate } = await signedAt(offered.seq)
-      const document = await evidenceOf(app, offered.seq)
-      assert.deepEqual(document.document, evidence)
-      assert.equal(digestOf(document), document.digest)
-      assert.deepEqual(subject[1], { name: offered.completion, digest: { sha256: document.digest } })
-      assert.deepEqual(
-        [predicate.completion, predicate.step, predicate.version, predicate.previous],
-        [offered.completion, 'completion-submitted', 3, record.last().leaf],
-      )
-      assert.equal((await app.get(record.id)).gated.completion, null)
-      await record.submit({ offerSeq: offered.seq }, document)
-      const { completion } = (await app.get(record.id)).gated
-      assert.deepEqual(
-        [completion.id, completion.evidence, completion.salt, completion.by],
-        [offered.completion, evidence, document.salt, performer.id],
-      )
-    },
-  )
+  await t.test('of a completion signs its evidence, without checking the type’s schema', async () => {
+    const evidence = { anything: ['at', 'all'] }
+    const offered = await offer(app, record.id, 'completions', { body: { evidence } })
+    const { subject, predicate } = await signedAt(offered.seq)
+    const document = await evidenceOf(app, offered.seq)
+    assert.deepEqual(document.document, evidence)
+    assert.equal(digestOf(document), document.digest)
+    assert.deepEqual(subject[1], { name: offered.completion, digest: { sha256: document.digest } })
+    assert.deepEqual(
+      [predicate.completion, predicate.step, predicate.version, predicate.previous],
+      [offered.completion, 'completion-submitted', 3, record.last().leaf],
+    )
+    assert.equal((await app.get(record.id)).gated.completion, null)
+    await record.submit({ offerSeq: offered.seq }, document)
+    const { completion } = (await app.get(record.id)).gated
+    assert.deepEqual(
+      [completion.id, completion.evidence, completion.salt, completion.by],
+      [offered.completion, evidence, document.salt, performer.id],
+    )
+  })
 
-  await t.test('refused by it with a code, and offered again', async () => {
+  await t.test('can be repeated after the home has refused the first', async () => {
     const other = await shareWithPerformer(app)
     const first = await offer(app, other.id, 'activate')
     await other.refuse(first.seq, 'deadline_passed')
@@ -144,7 +141,7 @@ test('a step of another ledger’s record is offered', async (t) => {
     assert.ok(again.seq > first.seq)
   })
 
-  await t.test('for another agent, by a key that may act for others', async () => {
+  await t.test('can be made for another agent by a key that may act for others', async () => {
     const other = await shareWithPerformer(app)
     const body = { onBehalfOf: performer.id }
     const offered = await offer(app, other.id, 'activate', { as: 'gateway', body })
@@ -153,7 +150,7 @@ test('a step of another ledger’s record is offered', async (t) => {
     assert.deepEqual([predicate.actor, predicate.onBehalfOf], [app.agents.gateway.id, performer.id])
   })
 
-  await t.test('by anybody who takes it on, where nobody is named', async () => {
+  await t.test('can be made by any agent if the record names no performer', async () => {
     const open = await app.home.share()
     const offered = await offer(app, open.id, 'activate', { as: 'stranger' })
     await open.activate({ offerSeq: offered.seq })
@@ -183,7 +180,7 @@ test('an offer is refused, and nothing written,', async (t) => {
     return problem
   }
 
-  await t.test('where the step is another agent’s', async () => {
+  await t.test('if the step belongs to another agent', async () => {
     const gateway = { as: 'gateway' }
     for (const [id, step] of [
       [created.id, 'activate'],
@@ -195,7 +192,7 @@ test('an offer is refused, and nothing written,', async (t) => {
     }
   })
 
-  await t.test('to an agent who may not see the record, as if it were not there', async () => {
+  await t.test('for an agent that may not see the record, with the same 404 as for no record', async () => {
     const none = 'rec_01jegv5gyme05800000000000a'
     const [one, other] = [
       await refused([404, 'not_found'], created.id, 'activate', { as: 'stranger' }),
@@ -214,24 +211,27 @@ test('an offer is refused, and nothing written,', async (t) => {
     expectStatus(202, await app.step(active.id, 'completions', { headers }))
   })
 
-  await t.test('while another one waits for its decision', async () => {
+  await t.test('while another offer waits for its decision', async () => {
     const { seq } = (await app.get(active.id)).gated.offer
     const problem = await refused([409, 'offer_pending'], active.id, 'completions')
     assert.deepEqual([problem['seq'], problem['retryable']], [seq, true])
   })
 
-  await t.test('where its evidence is too large, or anybody could guess it', async () => {
-    const secret = await shareActive(app, { documents: 'digests' })
-    const salt = Buffer.alloc(16, 1).toString('base64url')
-    const body = { evidence: {}, salt }
-    await refused([422, 'weak_salt'], secret.id, 'completions', { body })
-    const large = { body: { evidence: { text: 'x'.repeat(65_536) } } }
-    await refused([422, 'document_too_large'], secret.id, 'completions', large)
-    const open = await shareActive(app)
-    expectStatus(202, await app.step(open.id, 'completions', { body }))
-  })
+  await t.test(
+    'if its evidence is too large, or its salt is guessable where only digests are shared',
+    async () => {
+      const secret = await shareActive(app, { documents: 'digests' })
+      const salt = Buffer.alloc(16, 1).toString('base64url')
+      const body = { evidence: {}, salt }
+      await refused([422, 'weak_salt'], secret.id, 'completions', { body })
+      const large = { body: { evidence: { text: 'x'.repeat(65_536) } } }
+      await refused([422, 'document_too_large'], secret.id, 'completions', large)
+      const open = await shareActive(app)
+      expectStatus(202, await app.step(open.id, 'completions', { body }))
+    },
+  )
 
-  await t.test('where it says when it happened: an offer does not', async () => {
+  await t.test('with `occurredAt`: 422 invalid_request', async () => {
     const body = { occurredAt: '2026-01-01T00:00:00Z' }
     const problem = await refused([422, 'invalid_request'], created.id, 'activate', { body })
     assert.equal(problem['path'], '/occurredAt')
@@ -248,7 +248,7 @@ test('an offer is refused, and nothing written,', async (t) => {
   })
 })
 
-test('any other step is the home’s, and said to be', async () => {
+test('any step other than activate and completions is refused with 409 not_home', async () => {
   const app = await buildGuest()
   const record = await shareActive(app)
   await record.submit({ offerSeq: (await offer(app, record.id, 'completions')).seq })
@@ -269,7 +269,7 @@ test('any other step is the home’s, and said to be', async () => {
   )
 })
 
-test('an offer is made once for each Idempotency-Key', async (t) => {
+test('each Idempotency-Key makes one offer', async (t) => {
   const app = await buildGuest()
   const record = await shareWithPerformer(app)
   const headers = { 'idempotency-key': 'k-1' }
@@ -285,7 +285,7 @@ test('an offer is made once for each Idempotency-Key', async (t) => {
     assert.deepEqual(await app.written(), before)
   })
 
-  await t.test('and is answered with the record as it is by now', async () => {
+  await t.test('and a retry returns the current record', async () => {
     await record.activate({ offerSeq: first.gated.offer.seq })
     const before = await app.written()
     const replayed = expectStatus(202, await again())
@@ -297,7 +297,7 @@ test('an offer is made once for each Idempotency-Key', async (t) => {
     assert.deepEqual(await app.written(), before)
   })
 
-  await t.test('which is of one request alone', async () => {
+  await t.test('another request with the key is refused with 422 idempotency_key_reused', async () => {
     const other = await shareWithPerformer(app)
     for (const id of [other.id, record.id]) {
       const body = id === record.id ? { onBehalfOf: undefined, evidence: {} } : {}
@@ -307,10 +307,10 @@ test('an offer is made once for each Idempotency-Key', async (t) => {
   })
 })
 
-test('of offers that race one is made', async (t) => {
+test('of concurrent offers one succeeds', async (t) => {
   const app = await buildGuest()
 
-  await t.test('anybody who makes them', async () => {
+  await t.test('by any agents, the others get 409 offer_pending', async () => {
     const record = await app.home.share()
     const agents = ['performer', 'stranger', 'gateway', 'principal'] as const
     const answers = await Promise.all(
@@ -323,7 +323,7 @@ test('of offers that race one is made', async (t) => {
     assert.equal(entries.filter(({ kind }) => kind === 'step-offered').length, 1)
   })
 
-  await t.test('and none where the peering ends while it is made', async (t) => {
+  await t.test('and none if the peering ends meanwhile', async (t) => {
     const record = await shareWithPerformer(app)
     const size = (await app.entries()).length
     const release = await lockHeads(t, app.database.superuserUrl)
@@ -341,7 +341,7 @@ test('of offers that race one is made', async (t) => {
   })
 })
 
-test('evidence that was offered is erased here', async (t) => {
+test('offered evidence can be erased here', async (t) => {
   const app = await buildGuest()
   const eraser = openEraser(t, app)
   const contentsAt = async (seq: number) =>
@@ -357,7 +357,7 @@ test('evidence that was offered is erased here', async (t) => {
       headers,
     })
 
-  await t.test('not while its home is to decide', async () => {
+  await t.test('not while the home decides: 409 offer_pending', async () => {
     const record = await shareActive(app)
     const { completion, seq } = await offer(app, record.id, 'completions')
     const before = await app.written()
@@ -365,7 +365,7 @@ test('evidence that was offered is erased here', async (t) => {
     assert.deepEqual(await app.written(), before)
   })
 
-  await t.test('once it was refused', async () => {
+  await t.test('after a refusal', async () => {
     const record = await shareActive(app)
     const { completion, seq } = await offer(app, record.id, 'completions')
     await record.refuse(seq, 'evidence_invalid')
@@ -380,7 +380,7 @@ test('evidence that was offered is erased here', async (t) => {
     assertProblem(await eraseOf(record.id, completion), 409, 'already_ended')
   })
 
-  await t.test('once it was taken, where its home has sent digests alone', async () => {
+  await t.test('after acceptance, if the home sent only digests', async () => {
     const record = await shareActive(app, { documents: 'digests' })
     const { completion, seq } = await offer(app, record.id, 'completions')
     await record.submit({ offerSeq: seq }, await evidenceOf(app, seq))
@@ -393,7 +393,7 @@ test('evidence that was offered is erased here', async (t) => {
     assert.deepEqual(await contentsAt(seq), { content: null, salt: null })
   })
 
-  await t.test('and where its home has sent it back, once that has erased it', async () => {
+  await t.test('and, if the home sent the evidence back, only after the home has erased it', async () => {
     const record = await shareActive(app)
     const { completion, seq } = await offer(app, record.id, 'completions')
     const document = await evidenceOf(app, seq)
@@ -412,7 +412,7 @@ test('evidence that was offered is erased here', async (t) => {
   })
 })
 
-test('the database holds an offer to its evidence', async (t) => {
+test('the database refuses an offer without its evidence, and a second pending offer', async (t) => {
   const app = await buildGuest()
   const record = await shareActive(app)
   const client = await connect(t, app.database.apiUrl)
@@ -451,7 +451,7 @@ test('the database holds an offer to its evidence', async (t) => {
   assert.equal(await constraintFor('completion-submitted', other), 'offers_pending')
 })
 
-test('holds find evidence that was offered by the record’s type and by the agent that offered it', async () => {
+test('holds find offered evidence by the record’s type and by the offering agent', async () => {
   const app = await buildGuest()
   const record = await shareActive(app)
   const { seq } = await offer(app, record.id, 'completions')

@@ -14,7 +14,7 @@ import { addPeer } from '../../helpers/test-peers.ts'
 
 const LONG = 60_000
 
-test('a peer takes each request, however many types its records have, and however large those are', async (t) => {
+test('every request fits the limits of a peer and has the types of its records', async (t) => {
   const app = await sharedApp()
   const { peer, peerId } = await addPeer(app)
   const post = async (url: string, body: object) => {

@@ -5,13 +5,13 @@ import { until } from '../../helpers/wait.ts'
 
 const PATIENCE_MS = 60_000
 
-test('what something between refuses', async (t) => {
+test('when a proxy between two servers refuses', async (t) => {
   const stage = await startRefused(t)
   const { home, id, proxy, makeRecord, has } = stage
   const getDrain = async () => (await home.ask('GET', `/v1/peers/${id}`)).drain
 
   await t.test(
-    'one record by its size and one by what it says: the others arrive, and these wait',
+    'one record by size and one by content, all others arrive, and both are dead letters',
     async () => {
       const outcome = await refuseBetween(stage, { records: 20, patienceMs: PATIENCE_MS })
       assert.deepEqual(outcome.missing, outcome.refused)
@@ -29,7 +29,7 @@ test('what something between refuses', async (t) => {
     [413, 'request_too_large'],
   ] as const) {
     await t.test(
-      `everything, by ${status}: a failure, and no dead letter; it goes on when the way is open`,
+      `everything with ${status}, it is a failure without dead letters, and replay delivers all`,
       async () => {
         proxy.refuse = () => status
         const records = [await makeRecord('one'), await makeRecord('two')]
@@ -43,7 +43,7 @@ test('what something between refuses', async (t) => {
     )
   }
 
-  await t.test('each second request of one record: its second try is one more delivery', async () => {
+  await t.test('every other request of a record, the second try delivers the record', async () => {
     const flaky = await sendFlaky((times) => (times % 2 === 1 ? 403 : null))
     await until(() => has(flaky.record), PATIENCE_MS)
     await until(async () => (await getDrain()).behind === 0, PATIENCE_MS)
@@ -51,7 +51,7 @@ test('what something between refuses', async (t) => {
   })
 
   await t.test(
-    'one record once, and an answer without receipts after that: a failure, with a pause',
+    'a record once and then answers without receipts, the drain fails with unexpected_answer',
     async () => {
       const flaky = await sendFlaky((times) => [403, 200][times - 1] ?? null)
       const message = 'unexpected_answer: the answer does not have one outcome for each entry'
@@ -74,21 +74,18 @@ test('what something between refuses', async (t) => {
     return { record: await makeRecord(word), tries: () => tries }
   }
 
-  await t.test(
-    'nothing, but answers are cut: they are asked for again within seconds, as lost ones',
-    async () => {
-      await until(async () => (await getDrain()).behind === 0, PATIENCE_MS)
-      proxy.refuse = () => null
-      let cuts = 0
-      proxy.cut = () => cuts++ < 2
-      const record = await makeRecord('cut')
-      const errors = new Set<string>()
-      await until(async () => {
-        const { behind, lastError } = await getDrain()
-        if (lastError !== null) errors.add(lastError)
-        return behind === 0 && has(record)
-      }, PATIENCE_MS)
-      assert.deepEqual([...errors], ['reset: the connection was closed in the middle of the answer'])
-    },
-  )
+  await t.test('nothing but cuts answers, the requests are repeated and the record arrives', async () => {
+    await until(async () => (await getDrain()).behind === 0, PATIENCE_MS)
+    proxy.refuse = () => null
+    let cuts = 0
+    proxy.cut = () => cuts++ < 2
+    const record = await makeRecord('cut')
+    const errors = new Set<string>()
+    await until(async () => {
+      const { behind, lastError } = await getDrain()
+      if (lastError !== null) errors.add(lastError)
+      return behind === 0 && has(record)
+    }, PATIENCE_MS)
+    assert.deepEqual([...errors], ['reset: the connection was closed in the middle of the answer'])
+  })
 })

@@ -20,7 +20,7 @@ test('a record of another ledger is shown in the shape of the ledger’s own', a
   const { performer, stranger } = app.agents
   const principal = `${home.ledger}/${home.agent}`
 
-  await t.test('as it was created: agents as seen from here, and the entry that received it', async () => {
+  await t.test('after creation, with remote agent ids and the receiving entry', async () => {
     const before = (await app.entries()).length
     const record = await home.share({
       performer: performer.id,
@@ -77,7 +77,7 @@ test('a record of another ledger is shown in the shape of the ledger’s own', a
     })
   })
 
-  await t.test('with the newest step of each kind, and what came with it', async () => {
+  await t.test('with the newest step of each kind and its documents', async () => {
     // The performer is an agent of the home ledger. An agent of this ledger has the same id, and the server must not
     // confuse the two.
     const other = { agent: stranger.id, key: home.key }
@@ -113,7 +113,7 @@ test('a record of another ledger is shown in the shape of the ledger’s own', a
     assert.equal(shown.entry.seq, gated.verdict.seq)
   })
 
-  await t.test('of digests alone, without the documents', async () => {
+  await t.test('without documents if only digests are shared', async () => {
     const record = await home.share({ documents: 'digests' })
     const other = { agent: stranger.id, key: home.key }
     await record.activate(other)
@@ -127,7 +127,7 @@ test('a record of another ledger is shown in the shape of the ledger’s own', a
     assert.deepEqual(gated.share, [{ peer: home.peer, documents: 'digests' }])
   })
 
-  await t.test('without what its home has erased', async () => {
+  await t.test('without documents that its home has erased', async () => {
     const record = await home.share()
     const created = record.last().seq
     const other = { agent: stranger.id, key: home.key }
@@ -148,18 +148,18 @@ test('a record of another ledger is shown in the shape of the ledger’s own', a
   })
 })
 
-test('a record of another ledger is seen by', async (t) => {
+test('a record of another ledger is visible to', async (t) => {
   const app = await sharedGatedApp()
   const home = await addTestHome(app)
   const { performer, stranger } = app.agents
   const read = (id: string, key: string) => app.send('GET', `/v1/records/${id}`, { key })
 
-  await t.test('anybody who reads all records, and its performer', async () => {
+  await t.test('keys that read all records, and its performer', async () => {
     const { id } = await home.share({ performer: performer.id })
     for (const key of [app.ledger.key.key, performer.key]) expectStatus(200, await read(id, key))
   })
 
-  await t.test('nobody else: not its principal’s namesake, nor another ledger of the server', async () => {
+  await t.test('no other agent and no other ledger of the server: 404', async () => {
     const elsewhere = await app.newLedger()
     const { id } = await home.share({ performer: performer.id })
     for (const key of [stranger.key, elsewhere.key.key]) assertProblem(await read(id, key), 404, 'not_found')
@@ -167,7 +167,7 @@ test('a record of another ledger is seen by', async (t) => {
       assertProblem(await app.send('GET', `/v1/records/${id}/entries`, { key }), 404, 'not_found')
   })
 
-  await t.test('anybody who has offered a step of it', async () => {
+  await t.test('each agent that has offered a step of the record', async () => {
     const { id } = await home.share()
     assertProblem(await read(id, stranger.key), 404, 'not_found')
     expectStatus(202, await app.step(id, 'activate', { as: 'stranger' }))
@@ -175,13 +175,13 @@ test('a record of another ledger is seen by', async (t) => {
     expectStatus(200, await app.send('GET', `/v1/records/${id}/entries`, { key: stranger.key }))
   })
 
-  await t.test('nobody who asks for its tree: its parent is its home’s', async () => {
+  await t.test('nobody as a tree: 404', async () => {
     const { id } = await home.share()
     assertProblem(await app.send('GET', `/v1/records/${id}/tree`), 404, 'not_found')
   })
 })
 
-test('the entries of a record of another ledger are those that received them', async (t) => {
+test('the entries of a record of another ledger are the entries that received its steps', async (t) => {
   const app = await sharedGatedApp()
   const home = await addTestHome(app)
   const other = { agent: app.agents.stranger.id, key: home.key }
@@ -246,7 +246,7 @@ test('the entries of a record of another ledger are those that received them', a
   })
 })
 
-test('of two peers that have each sent a record of one id the first one’s is meant', async (t) => {
+test('if two peers sent records with one id, the first peer’s record is shown', async (t) => {
   const app = await sharedGatedApp()
   const [one, other] = [await addTestHome(app), await addTestHome(app)]
   const { performer } = app.agents
@@ -261,7 +261,7 @@ test('of two peers that have each sent a record of one id the first one’s is m
     return expectStatus(200, record).json().ledger
   }
 
-  await t.test('and each can be named', async () => {
+  await t.test('and `peer` selects either record', async () => {
     assert.equal(await ledgerOf(), one.ledger)
     for (const { peer, ledger } of [one, other]) {
       assert.equal(await ledgerOf(`?peer=${peer}`), ledger)
@@ -272,7 +272,7 @@ test('of two peers that have each sent a record of one id the first one’s is m
     assert.equal(problem['ledger'], one.ledger)
   })
 
-  await t.test('a peer that has sent none is none', async () => {
+  await t.test('a peer without such a record gets 404', async () => {
     const nobody = await addTestHome(app)
     for (const path of [
       `/v1/records/${id}?peer=${nobody.peer}`,
@@ -283,14 +283,14 @@ test('of two peers that have each sent a record of one id the first one’s is m
     assertProblem(step, 404, 'not_found')
   })
 
-  await t.test('what a revoked peer says counts only where nobody else says it', async () => {
+  await t.test('a revoked peer’s record is shown only if no other active peer sent the record', async () => {
     await one.setState('revoked')
     assert.equal(await ledgerOf(), other.ledger)
     await other.setState('revoked')
     assert.equal(await ledgerOf(), one.ledger)
   })
 
-  await t.test('and against a record of the ledger’s own no peer is', async () => {
+  await t.test('and the ledger’s own record is always shown before a peer’s', async () => {
     const own = await app.create()
     await one.setState('active')
     await one.share({ id: own.id })

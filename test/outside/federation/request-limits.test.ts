@@ -29,7 +29,7 @@ function search(count: number, isBad: (entry: number) => boolean) {
   return { alone, requests, learnt: limits.learnt }
 }
 
-test('one entry of two hundred is found in some eight requests more, wherever it stands, and nothing is learnt of sizes', () => {
+test('finds one bad entry of 200 within 18 requests, without learning a size limit', () => {
   for (let bad = 0; bad < PEER_ENTRIES_SENT_MAX; bad++) {
     const { alone, requests, learnt } = search(PEER_ENTRIES_SENT_MAX, (entry) => entry === bad)
     assert.deepEqual([alone, learnt], [[bad], null])
@@ -37,7 +37,7 @@ test('one entry of two hundred is found in some eight requests more, wherever it
   }
 })
 
-test('each of several is found, also where they follow each other', () => {
+test('finds each of several bad entries, adjacent ones too', () => {
   for (const bad of [
     [0, 1, 2],
     [198, 199],
@@ -47,7 +47,7 @@ test('each of several is found, also where they follow each other', () => {
     assert.deepEqual(search(PEER_ENTRIES_SENT_MAX, (entry) => bad.includes(entry)).alone, bad)
 })
 
-test('a size that is refused is halved until it passes; a larger one that is tried in vain is left for the one before it', () => {
+test('halves a refused size until it passes; after a failed larger try returns to it', () => {
   const limits = new RequestLimits(null)
   const isTaken = (bytes: number) => bytes <= 700_000
   const passes = (entryBytes: number) => {
@@ -73,7 +73,7 @@ test('a size that is refused is halved until it passes; a larger one that is tri
   assert.deepEqual([limits.learnt, limits.max.bytes], [null, PEER_REQUEST_ENTRY_BYTES_MAX])
 })
 
-test('a single entry is refused alone, and a limit never falls below a least one', () => {
+test('a refused single entry changes no limit, and a limit never falls below its minimum', () => {
   const limits = new RequestLimits(4_000)
   assert.equal(limits.refuse('size', { entries: 1, bytes: 50_000 }), false)
   assert.equal(limits.refuse('contents', { entries: 1, bytes: 10 }), false)

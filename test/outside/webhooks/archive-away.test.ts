@@ -42,7 +42,7 @@ test('deliveries whose events lie in an archive that is away', async (t) => {
   const batch = expectStatus(201, await postBatch(stage, 1 + ERASURES)).json()
   const ids: string[] = batch.records.map(({ id }: { id: string }) => id)
 
-  await t.test('wait until it is back, and nothing else waits for them', async (t) => {
+  await t.test('wait until it is back, and delay no other delivery', async (t) => {
     const since = new Date().toISOString()
     const endpoint = await stage.subscribe(t, { events: ['record.recorded'] })
     const recordsHeard = () => endpoint.received().map(({ event }) => event.data.record.id)
@@ -95,7 +95,7 @@ test('deliveries whose events lie in an archive that is away', async (t) => {
     await until(async () => (await pending()).length === 0)
   })
 
-  await t.test('are not waited for by what comes before them in the stream', async (t) => {
+  await t.test('do not delay earlier events of the stream', async (t) => {
     const endpoint = await stage.subscribe(t, ERASED)
     const heard = () => endpoint.received().map(({ event }) => event.data.record.id)
     await endpoint.ask('POST', '/pause')
@@ -113,7 +113,7 @@ test('deliveries whose events lie in an archive that is away', async (t) => {
     assert.deepEqual(new Set(heard().slice(1)), new Set([ids[0], after.id]))
   })
 
-  await t.test('are asked for once in a turn if the archive hangs, and what is new is sent', async (t) => {
+  await t.test('try a hanging archive once per lease, and new events are still sent', async (t) => {
     const since = new Date().toISOString()
     const redelivered = await stage.subscribe(t, ERASED)
     for (const id of ids.slice(1)) expectStatus(202, await erase(stage, id))

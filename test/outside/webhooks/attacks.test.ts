@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import { until } from '../../helpers/wait.ts'
 import { buildStage } from '../../helpers/webhook-stage.ts'
 
-test('who means harm', async (t) => {
+test('an attacker', async (t) => {
   const stage = await buildStage(t)
 
   await t.test(
-    'and writes to the database has nothing signed as a webhook that the chain does not say',
+    'who writes to the database gets nothing signed as a webhook that contradicts the chain',
     async (t) => {
       const endpoint = await stage.subscribe(t, { events: ['signal.emitted', 'webhook.paused'] })
       const forged = JSON.stringify({

@@ -29,7 +29,7 @@ function verifyAsymmetric({ headers, body }: Received, publicKey: string): void 
   assert.ok(verify(null, signed, key, Buffer.from(signature.slice(4), 'base64')))
 }
 
-test('what endpoints are delivered', async (t) => {
+test('deliveries to endpoints', async (t) => {
   const stage = await buildStage(t)
   const { keys } = expectStatus(
     200,
@@ -37,7 +37,7 @@ test('what endpoints are delivered', async (t) => {
   ).json()
 
   await t.test(
-    'a settlement signal comes within a second of its verdict, signed twice, with the signed envelope',
+    'a settlement signal arrives within a second of the verdict, with both signatures and the envelope',
     async (t) => {
       const endpoint = await stage.subscribe(t, { events: ['completion.verified', 'signal.emitted'] })
       const { secrets } = await endpoint.ask('GET')
@@ -73,45 +73,42 @@ test('what endpoints are delivered', async (t) => {
     },
   )
 
-  await t.test(
-    'each endpoint hears what it asked for, with ids of its own: records of its types, batches that hold some, checkpoints',
-    async (t) => {
-      const all = await stage.subscribe(t)
-      const generic = await stage.subscribe(t, { types: ['generic'] })
-      const gated = await stage.subscribe(t, {
-        events: ['record.created', 'batch.recorded'],
-        types: ['delivery/1'],
-      })
-      const checkpoints = await stage.subscribe(t, { events: ['checkpoint.published'] })
-      await stage.notarize()
-      const records = [genericBody({ n: 1 }), genericBody({ n: 2 })]
-      expectStatus(201, await stage.send('POST', '/v1/records/batch', { body: { records } }))
-      await stage.create()
-      await all.hears(3)
-      await checkpoints.hears(1, 'checkpoint.published')
-      await generic.hears(2)
-      await gated.hears(1)
-      await all.hears(1, 'checkpoint.published')
-      const typesOf = (endpoint: Endpoint) =>
-        endpoint
-          .received()
-          .map(({ event }) => event.type)
-          .sort()
-      assert.deepEqual(typesOf(all), ['batch.recorded', 'record.created', 'record.recorded'])
-      assert.deepEqual(typesOf(generic), ['batch.recorded', 'record.recorded'])
-      assert.deepEqual(typesOf(gated), ['record.created'])
-      assert.deepEqual(typesOf(checkpoints), [])
-      const [received] = checkpoints.received('checkpoint.published')
-      const { size, note } = received!.event.data.checkpoint
-      assert.equal(note.split('\n')[1], `${size}`)
-      const batch = all.received('batch.recorded')[0]!.event.data
-      assert.deepEqual([batch.record, batch.batch.count, batch.batch.types], [null, 2, { 'generic/1': 2 }])
-      const ids = [...all.received(), ...generic.received(), ...gated.received()].map(({ id }) => id)
-      assert.equal(new Set(ids).size, 6)
-    },
-  )
+  await t.test('each endpoint gets the events and types of its filter, with its own event ids', async (t) => {
+    const all = await stage.subscribe(t)
+    const generic = await stage.subscribe(t, { types: ['generic'] })
+    const gated = await stage.subscribe(t, {
+      events: ['record.created', 'batch.recorded'],
+      types: ['delivery/1'],
+    })
+    const checkpoints = await stage.subscribe(t, { events: ['checkpoint.published'] })
+    await stage.notarize()
+    const records = [genericBody({ n: 1 }), genericBody({ n: 2 })]
+    expectStatus(201, await stage.send('POST', '/v1/records/batch', { body: { records } }))
+    await stage.create()
+    await all.hears(3)
+    await checkpoints.hears(1, 'checkpoint.published')
+    await generic.hears(2)
+    await gated.hears(1)
+    await all.hears(1, 'checkpoint.published')
+    const typesOf = (endpoint: Endpoint) =>
+      endpoint
+        .received()
+        .map(({ event }) => event.type)
+        .sort()
+    assert.deepEqual(typesOf(all), ['batch.recorded', 'record.created', 'record.recorded'])
+    assert.deepEqual(typesOf(generic), ['batch.recorded', 'record.recorded'])
+    assert.deepEqual(typesOf(gated), ['record.created'])
+    assert.deepEqual(typesOf(checkpoints), [])
+    const [received] = checkpoints.received('checkpoint.published')
+    const { size, note } = received!.event.data.checkpoint
+    assert.equal(note.split('\n')[1], `${size}`)
+    const batch = all.received('batch.recorded')[0]!.event.data
+    assert.deepEqual([batch.record, batch.batch.count, batch.batch.types], [null, 2, { 'generic/1': 2 }])
+    const ids = [...all.received(), ...generic.received(), ...gated.received()].map(({ id }) => id)
+    assert.equal(new Set(ids).size, 6)
+  })
 
-  await t.test('an endpoint that hangs holds up no other one', async (t) => {
+  await t.test('a hanging endpoint delays no other endpoint', async (t) => {
     const hanging = await stage.subscribe(t, RECORDED, () => {})
     const other = await stage.subscribe(t, RECORDED)
     await Promise.all(Array.from({ length: 20 }, () => stage.notarize()))
@@ -119,41 +116,38 @@ test('what endpoints are delivered', async (t) => {
     await other.hears(20, 'record.recorded', 3_000)
   })
 
-  await t.test(
-    'documents come where they are asked for, and not any more once they are erased',
-    async (t) => {
-      const plain = await stage.subscribe(t, RECORDED)
-      const endpoint = await stage.subscribe(t, {
-        events: ['record.recorded', 'payload.erased'],
-        include: ['documents', 'envelope'],
-      })
-      const record = await stage.notarize(genericBody({ secret: 'of the kitchen' }))
-      await endpoint.hears(1)
-      await plain.hears(1)
-      const { data } = endpoint.received()[0]!.event
-      assert.deepEqual(data.documents[0].document, { secret: 'of the kitchen' })
-      openEnvelope(data.envelope, keys)
-      assert.deepEqual(
-        [plain.received()[0]!.event.data.documents, plain.received()[0]!.event.data.envelope],
-        [undefined, undefined],
-      )
-      const body = { code: 'gdpr_request' }
-      expectStatus(202, await stage.send('DELETE', `/v1/records/${record.id}/payload`, { body }))
-      await endpoint.hears(1, 'payload.erased')
-      await until(async () => (await endpoint.deliveries('?state=delivered')).length === 2)
-      await endpoint.ask('POST', `/deliveries/${endpoint.received()[0]!.id}/redeliver`)
-      await endpoint.hears(3)
-      const again = endpoint.received()[2]!
-      const [document] = again.event.data.documents
-      assert.equal(again.id, endpoint.received()[0]!.id)
-      assert.deepEqual([document.document, document.salt], [null, null])
-      assert.equal(document.erasedBy, endpoint.received('payload.erased')[0]!.event.data.entry.seq)
-      assert.ok(!again.body.includes('kitchen'))
-    },
-  )
+  await t.test('documents are sent only if included, and not after their erasure', async (t) => {
+    const plain = await stage.subscribe(t, RECORDED)
+    const endpoint = await stage.subscribe(t, {
+      events: ['record.recorded', 'payload.erased'],
+      include: ['documents', 'envelope'],
+    })
+    const record = await stage.notarize(genericBody({ secret: 'of the kitchen' }))
+    await endpoint.hears(1)
+    await plain.hears(1)
+    const { data } = endpoint.received()[0]!.event
+    assert.deepEqual(data.documents[0].document, { secret: 'of the kitchen' })
+    openEnvelope(data.envelope, keys)
+    assert.deepEqual(
+      [plain.received()[0]!.event.data.documents, plain.received()[0]!.event.data.envelope],
+      [undefined, undefined],
+    )
+    const body = { code: 'gdpr_request' }
+    expectStatus(202, await stage.send('DELETE', `/v1/records/${record.id}/payload`, { body }))
+    await endpoint.hears(1, 'payload.erased')
+    await until(async () => (await endpoint.deliveries('?state=delivered')).length === 2)
+    await endpoint.ask('POST', `/deliveries/${endpoint.received()[0]!.id}/redeliver`)
+    await endpoint.hears(3)
+    const again = endpoint.received()[2]!
+    const [document] = again.event.data.documents
+    assert.equal(again.id, endpoint.received()[0]!.id)
+    assert.deepEqual([document.document, document.salt], [null, null])
+    assert.equal(document.erasedBy, endpoint.received('payload.erased')[0]!.event.data.entry.seq)
+    assert.ok(!again.body.includes('kitchen'))
+  })
 
   await t.test(
-    'what is stored otherwise than it was signed is never sent, and holds up nothing',
+    'an entry that differs from its signature is never sent, and delays no other event',
     async (t) => {
       const endpoint = await stage.subscribe(t, RECORDED)
       await endpoint.ask('POST', '/pause')
@@ -182,7 +176,7 @@ test('what endpoints are delivered', async (t) => {
     },
   )
 
-  await t.test('nor is a batch whose chunk cannot be read', async (t) => {
+  await t.test('a batch with an unreadable chunk is never sent', async (t) => {
     const body = { name: 'note', version: 1, payloadSchema: { type: 'object' } }
     expectStatus(201, await stage.send('POST', '/v1/types', { body }))
     const endpoint = await stage.subscribe(t, { events: ['batch.recorded', 'record.recorded'] })
@@ -203,9 +197,9 @@ test('what endpoints are delivered', async (t) => {
   })
 })
 
-test('an endpoint of a ledger in which everything happens', async (t) => {
+test('an endpoint of a ledger with every kind of event', async (t) => {
   const stage = await buildStage(t)
-  await t.test('is delivered bodies that are each a WebhookEvent of the OpenAPI document', async (t) => {
+  await t.test('gets only bodies that are a WebhookEvent of the OpenAPI document', async (t) => {
     // The worker is stopped, because letEventsHappen itself verifies completions. After its restart the worker delivers
     // the events that happened meanwhile.
     await stage.worker.end('SIGTERM')

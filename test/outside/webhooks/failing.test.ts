@@ -44,7 +44,7 @@ test('endpoints that fail', { concurrency: true }, async (t) => {
 
   // Runs concurrently with the next tests, whose records differ.
   const sentAgain = t.test(
-    'what failed is sent again after 5 s, with the same id, and only then what is later of its record',
+    'a failed delivery is repeated after 5 s with the same id, before later events of its record',
     async (t) => {
       let failing = ''
       const endpoint = await stage.subscribe(t, { events: STATES }, (received, response) => {
@@ -76,7 +76,7 @@ test('endpoints that fail', { concurrency: true }, async (t) => {
   )
 
   await t.test(
-    'an endpoint that has as much open as it may is sent what is due, however often it failed',
+    'an endpoint at its limit of open deliveries still gets due deliveries, after any number of failures',
     async (t) => {
       let isUp = false
       const endpoint = await stage.subscribe(t, RECORDED, (received, response) =>
@@ -100,7 +100,7 @@ test('endpoints that fail', { concurrency: true }, async (t) => {
   )
 
   await t.test(
-    'an endpoint that answers 410 is disabled, and the others hear of it; resumed, it hears what it missed',
+    '410 disables an endpoint and emits webhook.paused; resuming delivers the missed events',
     async (t) => {
       const other = await stage.subscribe(t, { events: ['webhook.paused'] })
       const endpoint = await stage.subscribe(t, RECORDED, answers(410))
@@ -124,7 +124,7 @@ test('endpoints that fail', { concurrency: true }, async (t) => {
 
   for (const status of [429, 500, 522]) {
     await t.test(
-      `an endpoint that answers ${status} with Retry-After is left alone so long, an hour at most`,
+      `${status} with Retry-After pauses an endpoint for that time, at most an hour`,
       async (t) => {
         let asked: string | string[] = ['10', '30']
         const endpoint = await stage.subscribe(t, RECORDED, (_, response) => {
@@ -150,7 +150,7 @@ test('endpoints that fail', { concurrency: true }, async (t) => {
   }
 
   await t.test(
-    'after five failures in a row an endpoint that is down is sent one at a time and left alone in between, however many fail at once',
+    'after five failures in a row an endpoint that is down gets pauses and single attempts',
     async (t) => {
       let underWay = 0
       let most = 0
@@ -193,7 +193,7 @@ test('endpoints that fail', { concurrency: true }, async (t) => {
   )
 
   await t.test(
-    'an endpoint that fails for five days is paused, and told of; resumed, it hears all that it missed, or none of it',
+    'five days of failures pause an endpoint; resuming delivers all missed events or none',
     async (t) => {
       const other = await stage.subscribe(t, { events: ['webhook.paused'] })
       const resumed = [
@@ -236,7 +236,7 @@ test('endpoints that fail', { concurrency: true }, async (t) => {
 
   await sentAgain
   await t.test(
-    'after eight attempts a delivery is dead, and the later ones of its record go on; a redirect is a failure',
+    'a delivery is dead after eight attempts, redirects included; later events of its record follow',
     async (t) => {
       const endpoint = await stage.subscribe(t, { events: STATES }, ({ event }, response) => {
         response.writeHead(event.type === 'record.created' ? 302 : 204, { location: '/elsewhere' }).end()
@@ -264,7 +264,7 @@ test('endpoints that fail', { concurrency: true }, async (t) => {
     },
   )
 
-  await t.test('why a handshake failed stands with the attempt', async (t) => {
+  await t.test('an attempt stores the reason of a failed handshake', async (t) => {
     const endpoint = await stage.subscribe(t, RECORDED)
     await endpoint.ask('PATCH', '', { url: endpoint.receiver.url.replace('http:', 'https:') })
     await stage.notarize()
@@ -275,7 +275,7 @@ test('endpoints that fail', { concurrency: true }, async (t) => {
     assert.match(attemptLog[0].reason, /^ERR_SSL_(PACKET_LENGTH_TOO_LONG|WRONG_VERSION_NUMBER)$/)
   })
 
-  await t.test('an endpoint that refuses some events hears of the others as they come', async (t) => {
+  await t.test('an endpoint that refuses some events still gets the others at once', async (t) => {
     const endpoint = await stage.subscribe(t, {}, ({ event }, response) => {
       response.writeHead(event.type === 'record.created' ? 500 : 204).end()
     })
@@ -286,26 +286,29 @@ test('endpoints that fail', { concurrency: true }, async (t) => {
     await endpoint.hears(1, 'record.recorded', 3_000)
   })
 
-  await t.test('one that refuses twenty in a row is sent old and new ones in turn', async (t) => {
-    const endpoint = await stage.subscribe(t, {}, ({ event }, response) => {
-      response.writeHead(event.type === 'record.created' ? 500 : 204).end()
-    })
-    for (let i = 0; i < 25; i++) await stage.create()
-    await until(async () => (await standing(endpoint)).failures >= 20)
-    await endpoint.rests()
-    const pauseMs = Date.parse((await standing(endpoint)).resumeAt) - Date.now()
-    assert.ok(pauseMs > 2_000 && pauseMs < 5_600, `left alone for ${pauseMs} ms`)
-    await stage.notarize()
-    // Whenever the endpoint's pause ends, the twenty old deliveries are due again.
-    await until(async () => {
-      await endpoint.sql(
-        "update tallystick.webhook_deliveries set due_at = now(), tries = 1 where webhook_id = $1 and state = 'pending'",
-      )
-      await endpoint.sql(
-        'update tallystick.webhook_cursors set due_at = now(), resume_at = null where webhook_id = $1',
-      )
-      await sleep(100)
-      return endpoint.received().some(({ event }) => event.type === 'record.recorded')
-    })
-  })
+  await t.test(
+    'after twenty refusals in a row an endpoint gets pauses, and new events between old ones',
+    async (t) => {
+      const endpoint = await stage.subscribe(t, {}, ({ event }, response) => {
+        response.writeHead(event.type === 'record.created' ? 500 : 204).end()
+      })
+      for (let i = 0; i < 25; i++) await stage.create()
+      await until(async () => (await standing(endpoint)).failures >= 20)
+      await endpoint.rests()
+      const pauseMs = Date.parse((await standing(endpoint)).resumeAt) - Date.now()
+      assert.ok(pauseMs > 2_000 && pauseMs < 5_600, `left alone for ${pauseMs} ms`)
+      await stage.notarize()
+      // Whenever the endpoint's pause ends, the twenty old deliveries are due again.
+      await until(async () => {
+        await endpoint.sql(
+          "update tallystick.webhook_deliveries set due_at = now(), tries = 1 where webhook_id = $1 and state = 'pending'",
+        )
+        await endpoint.sql(
+          'update tallystick.webhook_cursors set due_at = now(), resume_at = null where webhook_id = $1',
+        )
+        await sleep(100)
+        return endpoint.received().some(({ event }) => event.type === 'record.recorded')
+      })
+    },
+  )
 })

@@ -34,7 +34,7 @@ function triesFrom(startMs: number): number[] {
   return times
 }
 
-test('an endpoint is paused that fails on each of five days, however seldom it is tried on one', () => {
+test('pauses an endpoint that fails on each of five days, even with one attempt a day', () => {
   const daily = [0, 1, 2, 3, 4, 5].map((day) => day * DAY_MS + 1)
   assert.equal(failAt(daily.slice(0, 5)).stop, null)
   assert.deepEqual(failAt([...daily, 5 * DAY_MS + 2]).stop, { state: 'paused', reason: 'failing' })
@@ -42,7 +42,7 @@ test('an endpoint is paused that fails on each of five days, however seldom it i
   assert.deepEqual(failAt(everyOther).stop, { state: 'paused', reason: 'failing' })
 })
 
-test('a quiet time does not count: the first failure after it is the first', () => {
+test('a failure after a gap without attempts counts as the first failure', () => {
   const first = triesFrom(0)
   const later = first.at(-1)! + 6 * DAY_MS
   const after = failAt([...first, later])
@@ -54,14 +54,14 @@ test('a quiet time does not count: the first failure after it is the first', () 
   assert.ok(WEBHOOK_FAILING_GAP_MS_MAX > first.at(-1)!)
 })
 
-test('two bad moments six days apart pause nothing, whatever lies between them in the database', () => {
+test('two failures six days apart do not pause an endpoint, whatever the database has stored', () => {
   const known = { failures: 1, failingSinceMs: -6 * DAY_MS, failingDays: 1, lastFailureMs: -1_500 }
   const health = new EndpointHealth(known, 0)
   health.fail(0, { ...REFUSED, isDown: true })
   assert.equal(health.stopOf(0), null)
 })
 
-test('a turn that lasts over a quiet time begins anew too', () => {
+test('a gap within one lease resets the failures too', () => {
   const health = new EndpointHealth(NEW, 0)
   health.fail(0, REFUSED)
   health.fail(6 * DAY_MS, REFUSED)
@@ -69,7 +69,7 @@ test('a turn that lasts over a quiet time begins anew too', () => {
   assert.equal(health.stopOf(6 * DAY_MS), null)
 })
 
-test('statuses that say nothing of the event mean that the endpoint is down; 500 and a refusal do not', () => {
+test('classifies statuses as endpoint down, and as allowed to ask for a pause', () => {
   const down = Array.from({ length: 500 }, (_, i) => i + 100).filter(isDownStatus)
   assert.deepEqual(
     down,

@@ -11,7 +11,7 @@ import { buildStage, type Endpoint } from '../../helpers/webhook-stage.ts'
 const RECORDED = { events: ['record.recorded'] }
 const AWAY_MS = 2_000
 
-test('delivery that is interrupted', async (t) => {
+test('a delivery interrupted', async (t) => {
   let proxy: Awaited<ReturnType<typeof startTcpProxy>> | undefined
   let answerMs = 0
   const slowly = (_: unknown, response: ServerResponse) =>
@@ -27,7 +27,7 @@ test('delivery that is interrupted', async (t) => {
   const distinct = (endpoint: Endpoint) => new Set(endpoint.received().map(({ id }) => id)).size
 
   await t.test(
-    'by a worker that ends, goes on with the next one, and sends nothing again that was answered',
+    'by the end of a worker continues in the next, and repeats no answered delivery',
     async (t) => {
       // Only the first eight requests are answered. The others stay open, so that the worker sends no further request
       // before it stops.
@@ -56,7 +56,7 @@ test('delivery that is interrupted', async (t) => {
     },
   )
 
-  await t.test('by a database that goes away, goes on when it is back, and loses nothing', async (t) => {
+  await t.test('by an outage of the database continues when it is back, and loses no event', async (t) => {
     const endpoint = await stage.subscribe(t, RECORDED, slowly)
     answerMs = 100
     await notarizeMany(60)

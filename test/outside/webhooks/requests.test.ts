@@ -14,7 +14,7 @@ const fails = (_: unknown, response: ServerResponse) => void response.writeHead(
 const slowly = (_: unknown, response: ServerResponse) =>
   void setTimeout(() => response.writeHead(204).end(), 300)
 
-test('what is asked of an endpoint', { concurrency: true }, async (t) => {
+test('requests about an endpoint', { concurrency: true }, async (t) => {
   const stage = await buildStage(t)
   const notarizeMany = (count: number, type = 'generic/1') =>
     Promise.all(Array.from({ length: count }, (_, n) => stage.notarize({ type, payload: { n } })))
@@ -38,7 +38,7 @@ test('what is asked of an endpoint', { concurrency: true }, async (t) => {
 
   // The tests run concurrently: each has its own endpoint and events.
   await Promise.all([
-    t.test('redelivers one event, with the same id and body, and then what was given up', async (t) => {
+    t.test('redelivers one event with the same id and body, then all dead deliveries', async (t) => {
       const endpoint = await deadEndpoint(t, 3)
       const [first] = endpoint.received()
       const asked = await endpoint.ask('POST', `/deliveries/${first!.id}/redeliver`)
@@ -55,7 +55,7 @@ test('what is asked of an endpoint', { concurrency: true }, async (t) => {
       await endpoint.hears(7)
       assert.equal(idsOf(endpoint).at(-1), first!.id)
     }),
-    t.test('redelivers what was given up of a record in its order', async (t) => {
+    t.test('redelivers the dead deliveries of a record in order', async (t) => {
       const states = ['record.created', 'record.activated', 'record.cancelled']
       const endpoint = await stage.subscribe(t, { events: states }, fails)
       const { id } = await stage.create()
@@ -75,29 +75,32 @@ test('what is asked of an endpoint', { concurrency: true }, async (t) => {
         states,
       )
     }),
-    t.test('recovers what was not delivered in a time; all of it where that is asked', async (t) => {
-      const since = new Date().toISOString()
-      // A recovery also includes events that are up to a minute older than `since`. So the test needs events of its
-      // own type.
-      const body = { name: 'order', version: 1, payloadSchema: {} }
-      expectStatus(201, await stage.send('POST', '/v1/types', { body }))
-      const endpoint = await deadEndpoint(t, 2, 'order/1')
-      await notarizeMany(2, 'order/1')
-      await endpoint.hears(4)
-      await until(async () => (await countOf(endpoint, 'delivered')) === 2)
-      await endpoint.ask('POST', '/recover', { since })
-      await endpoint.hears(6)
-      await until(async () => (await countOf(endpoint, 'delivered')) === 4)
-      await endpoint.rests()
-      assert.deepEqual([idsOf(endpoint).length, new Set(idsOf(endpoint)).size], [6, 4])
-      const [delivery] = (await endpoint.deliveries()).filter(({ attempts }) => attempts === 2)
-      assert.equal(delivery.attempts, 2, 'the attempts before are still told')
-      await endpoint.ask('POST', '/recover', { since, delivered: true })
-      await until(() => idsOf(endpoint).length >= 10)
-      await endpoint.rests()
-      assert.deepEqual([idsOf(endpoint).length, new Set(idsOf(endpoint).slice(6)).size], [10, 4])
-    }),
-    t.test('a test event is sent at once, and is about the endpoint', async (t) => {
+    t.test(
+      'recovers the undelivered events of a time range, or all events if `delivered` is set',
+      async (t) => {
+        const since = new Date().toISOString()
+        // A recovery also includes events that are up to a minute older than `since`. So the test needs events of its
+        // own type.
+        const body = { name: 'order', version: 1, payloadSchema: {} }
+        expectStatus(201, await stage.send('POST', '/v1/types', { body }))
+        const endpoint = await deadEndpoint(t, 2, 'order/1')
+        await notarizeMany(2, 'order/1')
+        await endpoint.hears(4)
+        await until(async () => (await countOf(endpoint, 'delivered')) === 2)
+        await endpoint.ask('POST', '/recover', { since })
+        await endpoint.hears(6)
+        await until(async () => (await countOf(endpoint, 'delivered')) === 4)
+        await endpoint.rests()
+        assert.deepEqual([idsOf(endpoint).length, new Set(idsOf(endpoint)).size], [6, 4])
+        const [delivery] = (await endpoint.deliveries()).filter(({ attempts }) => attempts === 2)
+        assert.equal(delivery.attempts, 2, 'the attempts before are still told')
+        await endpoint.ask('POST', '/recover', { since, delivered: true })
+        await until(() => idsOf(endpoint).length >= 10)
+        await endpoint.rests()
+        assert.deepEqual([idsOf(endpoint).length, new Set(idsOf(endpoint).slice(6)).size], [10, 4])
+      },
+    ),
+    t.test('sends a test event about the endpoint at once', async (t) => {
       const endpoint = await stage.subscribe(t, { events: ['record.cancelled'] })
       const { id } = await endpoint.ask('POST', '/test')
       await endpoint.hears(1)
@@ -109,7 +112,7 @@ test('what is asked of an endpoint', { concurrency: true }, async (t) => {
     }),
   ])
 
-  await t.test('recovers what did not match before its settings were changed', async (t) => {
+  await t.test('recovers events that did not match the earlier settings', async (t) => {
     const since = new Date().toISOString()
     const endpoint = await stage.subscribe(t, { events: ['record.created'] })
     const record = await stage.notarize()
@@ -121,7 +124,7 @@ test('what is asked of an endpoint', { concurrency: true }, async (t) => {
   })
 
   await t.test(
-    'changed, paused and resumed while it is delivered to, it hears all exactly once',
+    'delivers each event exactly once while the endpoint is changed, paused and resumed',
     async (t) => {
       const endpoint = await stage.subscribe(t, RECORDED, slowly)
       const elsewhere = await stage.subscribe(t, { events: ['record.cancelled'] })
@@ -145,21 +148,18 @@ test('what is asked of an endpoint', { concurrency: true }, async (t) => {
     },
   )
 
-  await t.test(
-    'resumed while it is delivered to, it forgets nothing that is to be tried again',
-    async (t) => {
-      const endpoint = await stage.subscribe(t, RECORDED, fails)
-      await stage.notarize()
-      await until(async () => (await countOf(endpoint, 'pending')) === 1)
-      // The sender still waits for its retry. The resume takes the lease from the sender.
-      await endpoint.ask('POST', '/resume')
-      await sleep(300)
-      endpoint.receiver.answer = ok
-      await endpoint.hears(2)
-    },
-  )
+  await t.test('resuming during a delivery keeps the pending retries', async (t) => {
+    const endpoint = await stage.subscribe(t, RECORDED, fails)
+    await stage.notarize()
+    await until(async () => (await countOf(endpoint, 'pending')) === 1)
+    // The sender still waits for its retry. The resume takes the lease from the sender.
+    await endpoint.ask('POST', '/resume')
+    await sleep(300)
+    endpoint.receiver.answer = ok
+    await endpoint.hears(2)
+  })
 
-  await t.test('rotated while it is delivered to, it is sent both signatures, newest first', async (t) => {
+  await t.test('after a rotation during a delivery, sends both signatures, newest first', async (t) => {
     const endpoint = await stage.subscribe(t, RECORDED, slowly)
     await notarizeMany(8)
     await endpoint.hears(1)
@@ -175,20 +175,23 @@ test('what is asked of an endpoint', { concurrency: true }, async (t) => {
       new Webhook(endpoint.secret).verify(body, headers as Record<string, string>)
   })
 
-  await t.test('deleted while it is delivered to, it is sent nothing more, and is gone', async (t) => {
-    // Requests stay unanswered, so that the worker sends no further request before it has read the endpoint again.
-    const waiting: ServerResponse[] = []
-    const endpoint = await stage.subscribe(t, RECORDED, (_, response) => void waiting.push(response))
-    const other = await stage.subscribe(t, RECORDED)
-    await notarizeMany(20)
-    await endpoint.hears(1)
-    await endpoint.ask('DELETE')
-    await sleep(20 * WEBHOOK_POLL_MS)
-    const heard = endpoint.received().length
-    assert.ok(heard < 20)
-    for (const response of waiting) response.writeHead(204).end()
-    await notarizeMany(2)
-    await other.hears(22)
-    assert.equal(endpoint.received().length, heard)
-  })
+  await t.test(
+    'after a deletion during a delivery, sends nothing more and removes the endpoint',
+    async (t) => {
+      // Requests stay unanswered, so that the worker sends no further request before it has read the endpoint again.
+      const waiting: ServerResponse[] = []
+      const endpoint = await stage.subscribe(t, RECORDED, (_, response) => void waiting.push(response))
+      const other = await stage.subscribe(t, RECORDED)
+      await notarizeMany(20)
+      await endpoint.hears(1)
+      await endpoint.ask('DELETE')
+      await sleep(20 * WEBHOOK_POLL_MS)
+      const heard = endpoint.received().length
+      assert.ok(heard < 20)
+      for (const response of waiting) response.writeHead(204).end()
+      await notarizeMany(2)
+      await other.hears(22)
+      assert.equal(endpoint.received().length, heard)
+    },
+  )
 })

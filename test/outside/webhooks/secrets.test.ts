@@ -35,7 +35,7 @@ test('a signature verifies in the library of Standard Webhooks, and with the pub
   }
 })
 
-test('another body, id, time or secret is refused, whichever bit of it differs', () => {
+test('refuses a body, id, time or secret with any changed bit', () => {
   const { made, signer } = makeSecret()
   const timestamp = now()
   const header = signatureHeader([signer], ID, timestamp, BODY)
@@ -57,7 +57,7 @@ test('another body, id, time or secret is refused, whichever bit of it differs',
   assert.ok(!isSignedBy(other.made.publicKey, header, timestamp, BODY))
 })
 
-test('while a secret is rotated the header has both, newest first, and each receiver finds its own', () => {
+test('during a rotation the header has both signatures, newest first, and either secret verifies', () => {
   const [newest, before] = [makeSecret(), makeSecret()]
   const timestamp = now()
   const header = signatureHeader([newest.signer, before.signer], ID, timestamp, BODY)
@@ -72,7 +72,7 @@ test('while a secret is rotated the header has both, newest first, and each rece
   }
 })
 
-test('a sealed secret that is moved to another endpoint, ledger or place can’t be opened', () => {
+test('a sealed secret cannot be opened for another endpoint, ledger or secret id', () => {
   const { of, made } = makeSecret()
   const other = randomId()
   const changed = Buffer.from(made.sealed)
@@ -86,7 +86,7 @@ test('a sealed secret that is moved to another endpoint, ledger or place can’t
   )
 })
 
-test('no two secrets are alike, and the sealed bytes show nothing of theirs', () => {
+test('secrets differ, and their sealed bytes contain neither secret nor public key', () => {
   const [one, two] = [makeSecret().made, makeSecret().made]
   assert.notEqual(one.secret, two.secret)
   assert.notDeepEqual(one.publicKey, two.publicKey)

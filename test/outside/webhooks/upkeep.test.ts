@@ -54,7 +54,7 @@ async function kept(app: TestApp): Promise<string[]> {
   return rows.map((row) => row.kept)
 }
 
-test('what was delivered is kept for a week, what was given up for a month, and what is open for ever', async (t) => {
+test('keeps delivered deliveries for 7 days, dead ones for 30 days, open ones for ever', async (t) => {
   const { app, id, upkeep } = await setUp(t)
   await addDeliveries(app, id, [
     ['delivered', 6],
@@ -70,7 +70,7 @@ test('what was delivered is kept for a week, what was given up for a month, and 
   assert.deepEqual(await kept(app), ['delivered 0', 'dead 2', 'pending 4', 'held 5', 'delivered 6'])
 })
 
-test('of what was delivered only the newest is kept', async (t) => {
+test('keeps only the newest delivered deliveries, up to a limit', async (t) => {
   const { app, pool, id } = await setUp(t)
   await addDeliveries(app, id, [
     ['delivered', 5],
@@ -93,7 +93,7 @@ test('of what was delivered only the newest is kept', async (t) => {
   assert.deepEqual(await kept(app), ['dead 1', 'delivered 3', 'delivered 4'])
 })
 
-test('a removal takes no more than it may, whatever for: with as many there may be more', async (t) => {
+test('deletes at most the given number of deliveries per call, for any reason', async (t) => {
   const { app, pool, id } = await setUp(t)
   await addDeliveries(app, id, [
     ['dead', 32],
@@ -109,7 +109,7 @@ test('a removal takes no more than it may, whatever for: with as many there may 
   assert.deepEqual(await kept(app), ['delivered 5'])
 })
 
-test('a deleted endpoint is removed with all that is left of it, and no other', async (t) => {
+test('removes a deleted endpoint with its deliveries after a delay, and no other endpoint', async (t) => {
   const { app, id, upkeep } = await setUp(t)
   const other = await makeWebhook(app, { url: 'https://other.example/hook' })
   await addDeliveries(app, id, [

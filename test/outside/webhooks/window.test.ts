@@ -41,7 +41,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 )
 
-test('whatever is answered and wherever it crashes, each event is delivered or given up, of each record in order, and the cursor passes nothing that is not written', () => {
+test('each event is delivered or dead, in order per record, despite failures and crashes', () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 20, maxLength: 120, size: 'max' }), (steps) => {
       const sim = new WindowSim()

@@ -22,11 +22,11 @@ function refusesWith(code: ProofErrorCode, bundle: TestBundle, change: (copy: Te
   refuses(code, () => verifyTexts(bundleTexts(copy)))
 }
 
-test('the lines are as they were made', () => {
+test('unchanged lines verify', () => {
   for (const bundle of [RANGE, RECORD, ITEM]) verifyTexts(bundleTexts(bundle))
 })
 
-test('every member must be there, of its form, and no other', () => {
+test('refuses a missing, malformed or extra member with bundle_syntax', () => {
   for (const bundle of [RANGE, RECORD, ITEM]) {
     for (const name of Object.keys(bundle.head)) {
       refusesWith('bundle_syntax', bundle, ({ head }) => delete head[name])
@@ -85,7 +85,7 @@ function withoutNulls(value: any): any {
   )
 }
 
-test('a signer is the key of the envelope, where its agent signed, and nowhere else', () => {
+test('refuses a signer on unsigned entries, or with another key: line_contradicts_envelope', () => {
   for (const bundle of [RANGE, RECORD, ITEM]) {
     const { alg, spki } = (bundle.head['keys'] as { alg: string; spki: string }[])[0]!
     for (const i of bundle.lines.keys()) {
@@ -102,14 +102,14 @@ test('a signer is the key of the envelope, where its agent signed, and nowhere e
   }
 })
 
-test('a line has a path where it is not in the range, and only there', () => {
+test('only lines outside the range have a path, otherwise bundle_syntax', () => {
   refusesWith('bundle_syntax', RANGE, ({ lines }) => Object.assign(lines[1]!, { path: [] }))
   refusesWith('bundle_syntax', RANGE, ({ lines }) => delete lines[0]!['path'])
   for (const text of ['null', '0', '[]', '"seq"'])
     refuses('bundle_syntax', () => verifyTexts([bundleTexts(RANGE)[0]!, text, '{"entries":1}']))
 })
 
-test('it says what it is, and is that', () => {
+test('refuses a head whose `of` and completeness do not match', () => {
   const isOf = (of: object, completeness = 'selection') =>
     refusesWith('bundle_syntax', RECORD, ({ head }) => Object.assign(head, { of, completeness }))
   const record = makeId('rec')

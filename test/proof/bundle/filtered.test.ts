@@ -39,7 +39,7 @@ function verify(filter: Partial<BundleFilter>, chosen: Parameters<typeof selecti
 
 const linesOf = (lines: readonly TestLine[]) => lines.map((line) => ({ line }))
 
-test('the records of a filter verify, whatever it says, and are counted', () => {
+test('verifies and counts the records of a filter by type, agent or trace', () => {
   const ofType = verify({ type: 'order/1' }, [{ line: traced }, { line: batch, items: [0] }])
   assert.deepEqual(
     [ofType.of, ofType.completeness, ofType.records],
@@ -52,7 +52,7 @@ test('the records of a filter verify, whatever it says, and are counted', () => 
   assert.equal(verify({ type: 'nothing/1' }, []).records, 0)
 })
 
-test('an entry that the filter does not let through is refused', () => {
+test('refuses an entry that does not match the filter with entry_unrelated', () => {
   refuses('entry_unrelated', () => verify({ type: 'order/1' }, [{ line: plain }]))
   refuses('entry_unrelated', () => verify({ type: 'order/1' }, [{ line: batch, items: [0, 1] }]))
   refuses('entry_unrelated', () => verify({ agent: makeId('agt') }, linesOf(steps)))
@@ -60,17 +60,17 @@ test('an entry that the filter does not let through is refused', () => {
   refuses('entry_unrelated', () => verify({ type: 'order/1', to: traced.seq }, [{ line: batch, items: [0] }]))
 })
 
-test('of a gated record no step is left out, and no step stands alone', () => {
+test('refuses a gated record with a missing step, or a step without its record', () => {
   const [created, activated, ...others] = steps
   refuses(/./, () => verify({ type: 'task/1' }, linesOf([created!, ...others])))
   refuses(/./, () => verify({ type: 'task/1' }, linesOf([activated!])))
 })
 
-test('the checkpoint covers the period', () => {
+test('refuses a checkpoint that does not cover the period with checkpoint_too_old', () => {
   refuses('checkpoint_too_old', () => verify({ type: 'order/1' }, [{ line: traced }], to))
 })
 
-test('a filter that says nothing, or runs backwards, is no filter', () => {
+test('refuses a filter without conditions, or with `to` before `from`', () => {
   for (const selection of [
     { from: 0, to },
     { from: 2, to: 1, type: 'order/1' },
@@ -78,7 +78,7 @@ test('a filter that says nothing, or runs backwards, is no filter', () => {
     refuses('bundle_syntax', () => parseBundleHead(bundleTexts(selectionOf(chain, { selection }, []))[0]!))
 })
 
-test('all that a filter says must be so', () => {
+test('a record matches only if all conditions of the filter match', () => {
   const record = { type: 'order/1', agents: ['a', null], traceparent: TRACEPARENT }
   for (const filter of [
     {},

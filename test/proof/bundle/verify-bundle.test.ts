@@ -132,7 +132,7 @@ describe('a range', () => {
     )
   })
 
-  test('may be shown without documents', () => {
+  test('verifies without documents', () => {
     const withheld = changed(middle, ({ head, lines }) => {
       head['documents'] = 'withheld'
       for (const { documents } of lines)
@@ -213,7 +213,7 @@ describe('a range', () => {
     }
   })
 
-  test('of which the checkpoint is older, or another ledger’s, or changed, is refused', () => {
+  test('with an older, foreign or changed checkpoint is refused', () => {
     refusesAfter('checkpoint_too_old', middle, ({ head }) => {
       head['checkpoint'] = chain.checkpoint(9)
     })
@@ -231,7 +231,7 @@ describe('a range', () => {
     })
   })
 
-  test('in which a document was exchanged, or is gone without a word, is refused', () => {
+  test('with a changed document, or a document missing without erasure, is refused', () => {
     const documentOf = (copy: TestBundle, seq: number) =>
       (copy.lines.find((line) => line['seq'] === seq)!['documents'] as Record<string, unknown>[])[0]!
     refusesAfter('document_digest', middle, (copy) => {
@@ -260,7 +260,7 @@ describe('the keys of a bundle', () => {
   const { chain } = makeLedger()
   const bundle = rangeOf(chain, { from: 14, to: 16 })
 
-  test('begin with the definition, which must be there and first', () => {
+  test('begin with the ledger’s definition, otherwise ledger_created_misplaced', () => {
     refusesAfter('ledger_created_misplaced', bundle, ({ lines }) => lines.shift())
     refusesAfter('ledger_created_misplaced', bundle, ({ lines }) => lines.push(lines[0]!))
     refusesAfter('merkle_path', bundle, ({ lines }) => {
@@ -268,7 +268,7 @@ describe('the keys of a bundle', () => {
     })
   })
 
-  test('change where the chain says so, and nowhere else', () => {
+  test('change only by rotation entries, otherwise key_not_current', () => {
     refusesAfter('key_not_current', bundle, ({ lines }) => lines.splice(1, 1))
     const early = rangeOf(chain, { from: 3, to: 5 }, { beside: [chain.lines[12]!] })
     refusesAfter('key_not_current', early, ({ lines }) => {
@@ -276,7 +276,7 @@ describe('the keys of a bundle', () => {
     })
   })
 
-  test('are those that the chain names, and of those the ones that are trusted', () => {
+  test('must include each trusted key, and only keys that the chain names', () => {
     const stranger = makeSigner().kidHex
     refuses('trusted_key_absent', () => verify(bundle, { kids: [stranger] }))
     refuses('trusted_key_absent', () => verify(bundle, { noteKey: verifierKeyOf(makeChain()) }))
@@ -293,7 +293,7 @@ describe('the keys of a bundle', () => {
     refusesAfter('key_unknown', bundle, ({ head }) => (head['keys'] as object[]).pop())
   })
 
-  test('that are compromised count as far as a kept checkpoint covers', () => {
+  test('count after a compromise only for entries under a stored checkpoint', () => {
     const compromised = changed(bundle, ({ head }) => {
       ;(head['keys'] as Record<string, unknown>[])[1]!['compromisedAt'] = '2026-11-21T12:00:00.000Z'
     })
@@ -305,7 +305,7 @@ describe('the keys of a bundle', () => {
     )
   })
 
-  test('of one server sign for several ledgers, whose entries do not mix', () => {
+  test('may sign several ledgers, but entries of another ledger are ledger_foreign', () => {
     const here = makeChain()
     const there = makeChain({ signer: here.firstSigner })
     here.notarize()
@@ -333,7 +333,7 @@ describe('the keys of a bundle', () => {
     refuses('ledger_foreign', () => verify(withheld))
   })
 
-  test('make signatures that cannot be forged', () => {
+  test('detect a changed signature: signature_invalid', () => {
     refusesAfter('signature_invalid', bundle, ({ lines }) => {
       const line = lines.at(-1)!
       const envelope = Buffer.from(line['envelope'] as string, 'base64')
@@ -363,7 +363,7 @@ describe('entries that an agent signed itself', () => {
       [line, ...beside].map((line) => ({ line, ...(line === batch && { items: [0] }) })),
     )
 
-  test('are taken by the keys that entries shown before them register', () => {
+  test('verify with keys that earlier entries of the bundle register', () => {
     const whole = verify(rangeOf(chain, { from: late.seq, to: batch.seq }, { beside: keys }))
     assert.deepEqual([whole.entries, whole.agentSigned], [2, 2])
     const mixed = verify(rangeOf(chain, { from: 0, to: batch.seq }))
@@ -373,7 +373,7 @@ describe('entries that an agent signed itself', () => {
     verify(rangeOf(chain, { from: early.seq, to: early.seq }, { beside: keys }))
   })
 
-  test('are refused where nothing shown registers the key, or another key of the agent endorses it', () => {
+  test('are refused if the bundle lacks the registration or endorsement of the key', () => {
     refuses('key_not_current', () => verify(recordOf(late, [])))
     refuses('key_not_current', () => verify(recordOf(batch, [])))
     refuses('agent_key_refused', () => verify(recordOf(late, [secondKey])))
@@ -383,7 +383,7 @@ describe('entries that an agent signed itself', () => {
     )
   })
 
-  test('are refused behind the revocation that is shown, and a required key’s agent needs them', () => {
+  test('are refused after a revocation; unsigned entries with a required key too', () => {
     const refusesLast = (code: ProofErrorCode, line: TestLine) => {
       refuses(code, () => verify(recordOf(line, keys)))
       chain.forget()
@@ -400,7 +400,7 @@ describe('entries that an agent signed itself', () => {
     chain.forget()
   })
 
-  test('have keys that never are the ledger’s', () => {
+  test('use keys that can never be keys of the ledger', () => {
     const later = chain.rotateServerKey(second)
     refuses('key_not_current', () =>
       verify(rangeOf(chain, { from: later.seq, to: later.seq }, { beside: keys })),
@@ -424,7 +424,7 @@ describe('a registered statement', () => {
   const [from, to] = [statement.seq, registration.seq]
   const size = chain.lines.length
 
-  test('is taken with the entry that registers it; without the policy its issuer is not judged', () => {
+  test('verifies with its registration entry; without the policy its issuer is not judged', () => {
     const pair = rangeOf(chain, { from, to })
     const { entries, statements, issuersJudged } = verify(pair)
     assert.deepEqual([entries, statements, issuersJudged], [2, 1, 0])
@@ -444,7 +444,7 @@ describe('a registered statement', () => {
     })
   })
 
-  test('is judged by the policy that its registration names, where that is shown', () => {
+  test('is judged by the policy named in its registration, if the bundle has the policy', () => {
     const beside = [policy]
     assert.equal(verify(rangeOf(chain, { from, to }, { beside })).issuersJudged, 1)
     assert.equal(verify(rangeOf(chain, { from: policy.seq, to })).issuersJudged, 1)
@@ -468,7 +468,7 @@ describe('a registered statement', () => {
     for (let i = 0; i < 3; i++) chain.forget()
   })
 
-  test('without its other half is refused, at both ends of a range and behind it', () => {
+  test('without its registration, or the registration without its statement, is refused', () => {
     refuses('statement_pair', () => verify(rangeOf(chain, { from: to, to })))
     refuses('statement_pair', () => verify(rangeOf(chain, { from, to: from })))
     refuses('entry_unrelated', () => verify(rangeOf(chain, { from, to: from }, { beside: [registration] })))
@@ -486,7 +486,7 @@ describe('a registered statement', () => {
     chain.forget()
   })
 
-  test('of which another is registered is refused', () => {
+  test('with the registration of another statement is refused with statement_pair', () => {
     const other = pushStatement(chain, signStatement(issuer, { subject: 'other' }))
     const wrong = register(chain, policy, other, { subject: 'another' })
     refuses('statement_pair', () => verify(rangeOf(chain, { from: other.seq, to: wrong.seq })))
@@ -549,7 +549,7 @@ describe('a record', () => {
     )
   })
 
-  test('that is gated has every step up to the last one shown', () => {
+  test('with a gate needs every step up to the last shown step', () => {
     const chain = makeChain()
     const gated = makeGated(chain)
     const steps = [gated.last(), gated.activate(), gated.submit(), gated.verify(), gated.judge()]
@@ -604,7 +604,7 @@ describe('a run', () => {
     assert.equal(verify(selectionOf(chain, { run }, all.slice(0, 2))).records, 2)
   })
 
-  test('with a hole, or a record that does not belong to it, is refused', () => {
+  test('with a missing parent or an unrelated record is refused', () => {
     const { chain, root, run, child, batch, grandchild, stranger } = makeRun()
     const shown =
       (...chosen: Parameters<typeof selectionOf>[2]) =>
@@ -622,7 +622,7 @@ describe('a run', () => {
     refuses('bundle_incomplete', shown())
   })
 
-  test('is one record where only that is asked for', () => {
+  test('is refused in a bundle of a single record with entry_unrelated', () => {
     const { chain, root, run, batch, ids } = makeRun()
     refuses('entry_unrelated', () =>
       verify(selectionOf(chain, { record: ids[0]! }, [{ line: batch, items: [0, 1] }])),

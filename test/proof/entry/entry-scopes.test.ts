@@ -28,7 +28,7 @@ const by = (kind: EntryKind, actor: string, actorKey: string | null) => ({
 
 for (const kind of KINDS) {
   const { scope, system } = ENTRY_KINDS[kind]
-  test(`${kind} is for ${[scope, system && 'system'].filter(Boolean).join(' and ')}, and for nobody else`, () => {
+  test(`${kind} is accepted only from ${[scope, system && 'system'].filter(Boolean).join(' and ')}`, () => {
     const asSystem = () => actorsWith([]).verifyActor(by(kind, 'system', null))
     if (system) asSystem()
     else assertRefused('actor_not_entitled', asSystem, /system cannot make/)
@@ -44,10 +44,10 @@ for (const kind of KINDS) {
   })
 }
 
-test('a remote agent has no key here: its offer is held to the peering', () => {
+test('an entry by a remote agent needs no key of this ledger', () => {
   actorsWith([]).verifyActor(by('record-activated', `${ledger}/${agent}`, null))
 })
 
-test('routes ask for the same scope', () => {
+test('scopeOfEntry returns payloads:erase for payload-erased', () => {
   assert.equal(scopeOfEntry('payload-erased'), 'payloads:erase')
 })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { IdTable, wordAt } from '../../../src/proof/entry/id-table.ts'
 
-test('knows what was added, and nothing else, as a Map would', () => {
+test('finds exactly the added ids, like a Map', () => {
   const id = fc.uint8Array({ minLength: 16, maxLength: 16 })
   const entry = fc.tuple(id, fc.nat(), fc.nat())
   fc.assert(
@@ -20,7 +20,7 @@ test('knows what was added, and nothing else, as a Map would', () => {
   )
 })
 
-test('grows, and takes ids out of a longer array, also where they differ in one bit', () => {
+test('grows, and adds ids from a longer array, even if they differ in one bit', () => {
   const count = 20_000
   const ids = new Uint8Array(16 * count)
   for (let i = 0; i < count; i++)
@@ -34,7 +34,7 @@ test('grows, and takes ids out of a longer array, also where they differ in one 
   assert.equal(table.size, count)
 })
 
-test('finds ids that meet in one slot', () => {
+test('finds ids that collide in one slot', () => {
   const table = new IdTable()
   const ids = Array.from({ length: 700 }, (_, i) => Uint8Array.of(...new Uint8Array(14), i >> 8, i))
   for (const [i, id] of ids.entries()) assert.ok(table.add(id, 0, i, i))

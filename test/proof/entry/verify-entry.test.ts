@@ -23,7 +23,7 @@ import { assertRefused, makeFindKey } from '../../helpers/verify-chain.ts'
 const verify = (chain: TestChain, line: TestLine) =>
   verifyEntry(parseEntryLine(JSON.stringify(line)), makeFindKey(chain), providers)
 
-test('takes an entry of each kind that a chain has, and says what the ledger must know of it', () => {
+test('accepts an entry of each kind, and returns its step for the ledger’s verification', () => {
   const chain = makeChain()
   const agent = makeId('agt')
   const notarized = chain.notarize({ onBehalfOf: agent })
@@ -46,7 +46,7 @@ test('takes an entry of each kind that a chain has, and says what the ledger mus
   assert.equal(verify(chain, rotation).step.kind, 'server-key-rotated')
 })
 
-test('takes every entry of the vectors, and the ledger that they are', () => {
+test('accepts every entry of the vectors, and their ledger verifies', () => {
   const vectors = JSON.parse(readFileSync(new URL('../../vectors/vectors.json', import.meta.url), 'utf8'))
   const key = parsePublicKey('EdDSA', fromBase64(vectors.key.spki))
   const verifier = new LedgerVerifier(providers, { storedCheckpoints: [vectors.checkpoint.note] })
@@ -147,7 +147,7 @@ test('refuses an envelope that was not signed by the key of its kid', () => {
   )
 })
 
-test('refuses claims that say something else than the statement', () => {
+test('refuses claims that contradict the statement', () => {
   const chain = makeChain()
   const entry = {
     kind: 'type-registered',
@@ -159,7 +159,7 @@ test('refuses claims that say something else than the statement', () => {
   assertRefused(claims, () => verify(chain, chain.append({ ...entry, issuedAtSeconds: 1 })), /issued at 1/)
 })
 
-test('refuses a line whose kind, time or leaf is not its envelope’s', () => {
+test('refuses a line whose kind, time or leaf contradicts its envelope', () => {
   const chain = makeChain()
   const line = chain.notarize()
   const refused = (changes: Partial<TestLine>, pattern: RegExp) =>
@@ -169,7 +169,7 @@ test('refuses a line whose kind, time or leaf is not its envelope’s', () => {
   refused({ recordedAt: '2026-11-20T12:00:00.001Z' }, /^recordedAt/)
 })
 
-test('refuses a definition, agent or key whose digest is of something else', () => {
+test('refuses a definition, agent or key that does not match its digest', () => {
   const chain = makeChain()
   const agent = makeId('agt')
   const key = makeId('key')
@@ -235,7 +235,7 @@ test('refuses a batch whose ids are not consecutive, from one on whose low 12 bi
   refused([makeRecordIds(2_049)[2_048]!], /item 0 is .* item 2048 /)
 })
 
-test('takes a parent, references and a trace of each item', () => {
+test('returns parent, references and traceparent of each item of a batch', () => {
   const chain = makeChain()
   const traceparent = `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01`
   const records = makeRecordIds(3)
@@ -274,7 +274,7 @@ test('refuses a document that is not the one that was signed', () => {
   ])
 })
 
-test('takes a line without documents only where they are said to be withheld, and then none with them', () => {
+test('accepts a line without documents only if they are withheld, and then refuses documents', () => {
   const chain = makeChain()
   const line = chain.notarize()
   const [document] = line.documents

@@ -14,13 +14,13 @@ const findKey = makeFindKey(chain.keys(), providers)
 const verify = (line: EntryLine) => verifyEntry(line, findKey, providers).step
 const text = chain.lines.map((line) => `${JSON.stringify(line)}\n`).join('')
 
-test('verifies the entries of whole lines, of none as well', () => {
+test('verifies the entries of complete lines, and of empty input', () => {
   const { steps, failure } = verifyLines(utf8Encode(text), verify)
   assert.deepEqual([steps.map(({ seq }) => seq), failure], [[0, 1, 2, 3, 4, 5], null])
   assert.deepEqual(verifyLines(new Uint8Array(), verify), { steps: [], failure: null })
 })
 
-test('gives those before the first that is refused, and why it is, also where it is no text', () => {
+test('returns the entries before the first refused line, and its code, for invalid UTF-8 too', () => {
   const bytes = utf8Encode(text)
   const lines = text.split('\n')
   const inFifth = lines.slice(0, 4).join('\n').length + 20
@@ -30,7 +30,7 @@ test('gives those before the first that is refused, and why it is, also where it
   assert.deepEqual([noText.steps.length, noText.failure?.code], [4, 'bad_utf8'])
 })
 
-test('refuses what the caller refuses, and passes on what is no refusal', () => {
+test('treats a ProofError of the callback as a refusal, and rethrows other errors', () => {
   const { steps, failure } = verifyLines(utf8Encode(text), (line, index) => {
     if (index === 2) throw new ProofError('columns_contradict_entries', 'third')
     return verify(line)

@@ -44,7 +44,7 @@ for (const [kind, codes] of Object.entries(CODES))
 describe('values', () => {
   const decoded = (hex: string) => decodeCbor(fromHex(hex), 'deterministic', 'tag 18')
 
-  test('integers keep every digit', () => {
+  test('integers beyond 2^53 are exact', () => {
     assert.equal(decoded('1b001fffffffffffff'), 2 ** 53 - 1)
     assert.equal(decoded('1b0020000000000000'), 2n ** 53n)
     assert.equal(decoded('1bffffffffffffffff'), 2n ** 64n - 1n)
@@ -56,7 +56,7 @@ describe('values', () => {
     assert.equal(decoded('66efbbbf616263'), '\ufeffabc')
   })
 
-  test('text that is not UTF-8 is no text', () => {
+  test('text that is not UTF-8 is decoded as BadText', () => {
     assert.deepEqual(decodeCbor(fromHex('8261ff61ff'), 'loose'), [new BadText(), new BadText()])
   })
 
@@ -67,12 +67,12 @@ describe('values', () => {
     assert.deepEqual(value, new Uint8Array([1]))
   })
 
-  test('tag 18 stands around the whole, and only where it is allowed', () => {
+  test('tag 18 is accepted only around the whole value, and only if allowed', () => {
     assert.deepEqual(decoded('d28101'), new Tag18([1]))
     refuses('cbor_malformed', () => decodeCbor(fromHex('d28101'), 'loose'))
   })
 
-  test('are those that were encoded', () => {
+  test('random values equal their decoded encoding', () => {
     const leaf = fc.oneof(
       fc.bigInt({ min: -(2n ** 64n), max: 2n ** 64n - 1n }),
       fc.string({ unit: 'binary' }),
@@ -100,7 +100,7 @@ describe('values', () => {
   })
 })
 
-test('whatever the bytes, they are refused by name or taken, and a stack never ends', () => {
+test('any bytes are decoded or refused with a code, without stack overflow', () => {
   const bytes = fc.oneof(
     fc.uint8Array({ maxLength: 64 }),
     fc

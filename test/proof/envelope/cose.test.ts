@@ -50,7 +50,7 @@ function sign1(
   return cbor(new Tagged(18, [protectedBytes, unprotected, payload, signature]))
 }
 
-describe('what is encoded by hand equals cborg, byte by byte', () => {
+describe('encoding by hand equals cborg, byte for byte', () => {
   const texts = fc.oneof(fc.string({ unit: codePoint, maxLength: 300 }), fc.constant('x'.repeat(70_000)))
   const seconds = fc.oneof(
     fc.nat(),
@@ -99,7 +99,7 @@ describe('what is encoded by hand equals cborg, byte by byte', () => {
   })
 })
 
-test('an envelope parses to what it was made of', () => {
+test('an envelope parses to its parts', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: 'grapheme' }),
@@ -133,7 +133,7 @@ test('an envelope parses to what it was made of', () => {
   )
 })
 
-test('does not make an envelope that a verifier would refuse for its size', () => {
+test('refuses to encode an envelope that a verifier would refuse for its size', () => {
   const protectedBytes = cbor(header())
   const around = encodeEnvelope(protectedBytes, new Uint8Array(1_000), SIGNATURE).length - 1_000
   const largest = encodeEnvelope(protectedBytes, new Uint8Array(ENVELOPE_BYTES_MAX - around), SIGNATURE)
@@ -145,7 +145,7 @@ test('does not make an envelope that a verifier would refuse for its size', () =
   refuses('envelope_too_large', () => parseEnvelope(concat([largest, new Uint8Array(1)])))
 })
 
-test('does not make a header for a time that is no count of seconds', () => {
+test('refuses to encode a time that is not a count of seconds with cose_header', () => {
   for (const issuedAtSeconds of [-1, 0.5, Number.NaN, 2 ** 53]) {
     refuses('cose_header', () =>
       encodeProtected({ alg: 'EdDSA', kid: KID, issuer: '', subject: '', issuedAtSeconds }),
@@ -156,7 +156,7 @@ test('does not make a header for a time that is no count of seconds', () => {
 describe('parseEnvelope', () => {
   const good = sign1(cbor(header()))
 
-  test('takes -8 and -19 as Ed25519 and -7 as ES256', () => {
+  test('accepts -8 and -19 as Ed25519 and -7 as ES256', () => {
     for (const [label, alg] of [
       [-8, 'EdDSA'],
       [-19, 'EdDSA'],
@@ -166,7 +166,7 @@ describe('parseEnvelope', () => {
     }
   })
 
-  test('takes a time of zero', () => {
+  test('accepts a time of zero', () => {
     const labels = header((_, claims) => claims.set(6, 0))
     assert.equal(parseEnvelope(sign1(cbor(labels))).issuedAtSeconds, 0)
   })
@@ -265,7 +265,7 @@ describe('verifySigner', () => {
   const envelope = encodeEnvelope(protectedBytes, PAYLOAD, signer.sign(toBeSigned(protectedBytes, PAYLOAD)))
   const other = makeEd25519Signer(nativeProviders.sha256, new Uint8Array(32).fill(2))
 
-  test('gives back what the envelope holds', () => {
+  test('returns the parts of the envelope', () => {
     assert.equal(toHex(verifyEnvelope(envelope, key, nativeProviders).payload), toHex(PAYLOAD))
   })
 

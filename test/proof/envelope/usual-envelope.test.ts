@@ -42,7 +42,7 @@ const partsArbitrary = fc.record({
   payload: fc.oneof(fc.constantFrom(0, 23, 24, 255, 256, 30_000), fc.nat({ max: 1_000 })),
 })
 
-test('an envelope as we write it is read as decoding reads it', () => {
+test('the fast path reads our envelopes like the full decoder', () => {
   fc.assert(
     fc.property(partsArbitrary, (parts) => {
       const bytes = envelopeOf(parts)
@@ -54,7 +54,7 @@ test('an envelope as we write it is read as decoding reads it', () => {
   )
 })
 
-test('bundles and reports are made of what is taken: a name of any script, and the newer number of EdDSA', () => {
+test('the fast path reads names in any script, and EdDSA as -19', () => {
   for (const bytes of [
     envelopeOf({ issuer: 'https://b\u00fccher.example' }),
     envelopeOf({ issuer: 'https://\u4f8b.example/\u{1f4d6}' }),
@@ -65,7 +65,7 @@ test('bundles and reports are made of what is taken: a name of any script, and t
     assert.deepEqual(readUsualEnvelope(bytes), decodeEnvelope(bytes))
 })
 
-test('whatever is changed about an envelope, it is read as decoding reads it, or left to decoding', () => {
+test('the fast path reads a changed envelope like the decoder, or returns null', () => {
   const mutation = fc.record({
     at: fc.nat({ max: 600 }),
     byte: fc.nat({ max: 255 }),
@@ -90,7 +90,7 @@ test('whatever is changed about an envelope, it is read as decoding reads it, or
   assert.ok(read > numRuns / 10, `only ${read} were read`)
 })
 
-test('a head that is longer than it must be is not usual, and is refused', () => {
+test('the fast path returns null for an overlong head, and the decoder refuses the envelope', () => {
   const bytes = envelopeOf({ payload: 0 })
   const at = bytes.length - 67 // Position of the head of the empty payload.
   assert.equal(bytes[at], 0x40)
@@ -109,7 +109,7 @@ test('a head that is longer than it must be is not usual, and is refused', () =>
   }
 })
 
-test('an envelope that ends early is not usual, wherever it ends', () => {
+test('the fast path returns null for an envelope cut at any length', () => {
   const bytes = envelopeOf({ payload: 30 })
   for (let length = 0; length < bytes.length; length++)
     assert.equal(readUsualEnvelope(bytes.subarray(0, length)), null, `${length}`)

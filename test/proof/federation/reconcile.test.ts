@@ -95,18 +95,18 @@ function signedAgain(chain: TestChain, line: TestLine): TestLine {
 }
 
 describe('reconciles', () => {
-  test('a record that was lived to its end, its offers, and the handshake', () => {
+  test('a record with all its steps, its offers, and the handshake', () => {
     const peers = makePeers()
     live(peers)
     // The received entries are the peer-added of the invited side, two offers and five events.
     reconciled(peers, { records: 1, entries: 1 + 2 + 5, offers: 2 })
   })
 
-  test('a peering by which nothing was shared', () => {
+  test('a peering without shared records', () => {
     reconciled(makePeers(), { records: 0, entries: 1, offers: 0 })
   })
 
-  test('what is not received yet, of events, offers, refusals and rotations', () => {
+  test('events, offers, refusals and rotations that are not received yet', () => {
     const peers = makePeers()
     const gated = shared(peers)
     peers.offer(gated, 'record-activated')
@@ -126,7 +126,7 @@ describe('reconciles', () => {
     reconciled(peers, { records: 1, entries: 1 + 2 + 1 + 1, offers: 1 })
   })
 
-  test('a record that was shared when it had ended, and what was erased of it', () => {
+  test('a record shared after its end, and its erasures', () => {
     const peers = makePeers()
     const gated = makeGated(peers.home)
     const [created, cancelled] = [gated.last(), gated.cancel()]
@@ -138,7 +138,7 @@ describe('reconciles', () => {
     }
   })
 
-  test('rotations of both, and what was signed before them', () => {
+  test('key rotations of both sides, and entries signed before them', () => {
     const peers = makePeers()
     const [waits, rotation] = [peers.create().last(), peers.home.rotateServerKey()]
     peers.rotate(peers.guest, rotation)
@@ -148,7 +148,7 @@ describe('reconciles', () => {
     reconciled(peers, { records: 2, inFlight: 0 })
   })
 
-  test('records that are nobody else’s, and other peers, as if they were not there', () => {
+  test('two peers, ignoring records that are not shared and other peers', () => {
     const peers = makePeers()
     const third = makePeers({ of: { home: peers.home } })
     live(peers)
@@ -164,7 +164,7 @@ describe('reconciles', () => {
     )
   })
 
-  test('one record that is shared with two, later, each of whom is sent its own share alone', () => {
+  test('one record shared with two peers, each with its own share entry only', () => {
     const first = makePeers()
     const second = makePeers({ of: { home: first.home } })
     const gated = makeGated(first.home)
@@ -173,7 +173,7 @@ describe('reconciles', () => {
     for (const peers of [first, second]) reconciled(peers, { records: 1, entries: 3 })
   })
 
-  test('peerings that followed one another, of which the first took less', () => {
+  test('consecutive peerings, the first of which received fewer entries', () => {
     const first = makePeers()
     const gated = shared(first)
     const created = gated.last()
@@ -186,13 +186,13 @@ describe('reconciles', () => {
     reconciled(second, { records: 1, entries: 3 + 1 + 3, dropped: 1 })
   })
 
-  test('both revoked at once: neither hears of the other’s end', () => {
+  test('simultaneous revocations, neither received by the other side', () => {
     const peers = makePeers()
     for (const side of [peers.home, peers.guest]) peers.change(side, 'peer-revoked')
     reconciled(peers, { entries: 1, dropped: 2 })
   })
 
-  test('a peering that is ended sends nothing more: the home goes on alone', () => {
+  test('a revoked peering whose home continues alone', () => {
     const peers = makePeers()
     const gated = shared(peers)
     peers.receive(peers.guest, peers.change(peers.home, 'peer-revoked'))
@@ -201,7 +201,7 @@ describe('reconciles', () => {
     reconciled(peers, { records: 1, entries: 3 })
   })
 
-  test('a peering that the invited has not heard the answer of, beside one that ended', () => {
+  test('a new peering without its answer, next to a revoked one', () => {
     const first = makePeers()
     first.receive(first.guest, first.change(first.home, 'peer-revoked'))
     const { home, guest } = first
@@ -210,7 +210,7 @@ describe('reconciles', () => {
     reconciled(first, { entries: 2 })
   })
 
-  test('an export from before what the other one holds of it', () => {
+  test('an export that is older than the entries that the other side received', () => {
     const peers = makePeers()
     const before = exchangeOf(peers.home)
     const { size } = before
@@ -221,21 +221,21 @@ describe('reconciles', () => {
   })
 })
 
-test('a fault of ours is no difference of theirs', () => {
+test('and passes on an internal error instead of counting it as a difference', () => {
   const { home, guest } = makePeers()
   const broken = Object.create(exchangeOf(home), { with: { value: () => assert.fail('broken') } })
   assert.throws(() => reconcile(exchangeOf(guest), broken), /broken/)
 })
 
 describe('finds', () => {
-  test('that there is no peering of the two', () => {
+  test('a missing peering of the two ledgers', () => {
     const peers = makePeers({ apart: true })
     differs(peers, 'peering_missing', null)
     peers.add(peers.home)
     differs(peers, 'peering_missing', null)
   })
 
-  test('a peering by which one took what the other denies', () => {
+  test('a peering that one side received and the other lacks', () => {
     const first = makePeers()
     first.receive(first.guest, first.change(first.home, 'peer-revoked'))
     const { home, guest } = first
@@ -272,7 +272,7 @@ describe('finds', () => {
     }
   })
 
-  test('an entry that was sent and is not in the sender’s chain', () => {
+  test('a received entry that is not in the sender’s chain', () => {
     const peers = makePeers()
     const gated = peers.create()
     const at = peers.receive(peers.guest, gated.last())
@@ -282,7 +282,7 @@ describe('finds', () => {
     differs(peers, 'not_sent', at)
   })
 
-  test('an entry in whose place the sender has signed another', () => {
+  test('a received entry whose position has another entry in the sender’s chain', () => {
     const peers = makePeers()
     const gated = peers.create()
     const sent = gated.last()
@@ -320,7 +320,7 @@ describe('finds', () => {
     differs(peers, 'not_received', refused)
   })
 
-  test('an offer that was passed over', () => {
+  test('an unanswered offer before an answered one', () => {
     const peers = makePeers()
     const gated = shared(peers)
     const open = peers.offer(gated, 'record-activated')
@@ -337,7 +337,7 @@ describe('finds', () => {
   })
 })
 
-describe('is preceded by the verification of each, which refuses', () => {
+describe('verifying one ledger refuses', () => {
   for (const [what, code, act] of [
     [
       'an entry received twice',
@@ -366,7 +366,7 @@ describe('is preceded by the verification of each, which refuses', () => {
   }
 })
 
-test('a first look that was of another ledger is an error, and no finding', () => {
+test('throws UnforeseenShare if the shares of the first pass do not match the chain', () => {
   const peers = makePeers()
   peers.share(makeGated(peers.home))
   const exchange = new LedgerExchange(new Set())

@@ -37,7 +37,7 @@ const REACHED: Readonly<Record<Kind, readonly [deep: string, codesMin: number]>>
 }
 
 for (const kind of KINDS) {
-  test(`hostile cases of the kind "${kind}" get behind its syntax, and crash nothing`, async () => {
+  test(`hostile cases of the kind "${kind}" pass the syntax checks, and cause no crash`, async () => {
     const found = new Set<string>()
     for (let index = 0; index < CASES; index++) {
       const { outcome, code } = await judged(makeCase(SEED, index, [kind]))
@@ -54,7 +54,7 @@ async function judged(made: Case): Promise<Verdict> {
   return verdictOf(directory ? { ...made, trust: { ...made.trust, directory } } : made)
 }
 
-test('a case is the same for the same seed and number, whatever was made before', () => {
+test('a case depends only on its seed and number', () => {
   for (const kind of KINDS) {
     // For kinds with ES256 signatures, the member `parts` of a case is not compared, because these signatures differ
     // each time.
@@ -76,7 +76,7 @@ test('a case is the same for the same seed and number, whatever was made before'
   )
 })
 
-test('what is changed was honest before', async () => {
+test('the unchanged base of each case verifies', async () => {
   for (const { name, chain } of makeBases().all) {
     const parts = [Buffer.from(`${chain.exportLines().join('\n')}\n`)]
     const verdict = await verdictOf({ kind: 'export', how: 'honest', trust: {}, parts })
@@ -84,7 +84,7 @@ test('what is changed was honest before', async () => {
   }
 })
 
-test('another outcome, code or fact is a difference, and a crash of both as well', () => {
+test('differenceOf reports another outcome, code or fact, and a crash of both', () => {
   const refused: Verdict = { outcome: 'refused', code: 'cose_header', seq: 3, facts: null, cpuMs: 1 }
   const taken: Verdict = { outcome: 'ok', code: '', seq: null, facts: { size: 4 }, cpuMs: 1 }
   const crash: Verdict = { outcome: 'crash', code: 'TypeError', seq: null, facts: null, cpuMs: 1 }

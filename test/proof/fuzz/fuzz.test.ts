@@ -6,7 +6,7 @@ import { fuzz, give, TARGETS } from './harness.ts'
 const SEED = 22
 
 for (const name of Object.keys(TARGETS)) {
-  test(`changed ${name}: refused by a name, or equal in meaning, within a time`, () => {
+  test(`changed ${name}: refused with an error code, or equal in meaning, within the time limit`, () => {
     const { codes } = fuzz(name, { seed: SEED, runs: runs(2_000) })
     assert.ok(codes.size > 0, 'nothing was refused')
   })
@@ -34,7 +34,7 @@ const COSTLY: Readonly<Record<string, readonly (string | Uint8Array)[]>> = {
   bundle: ['['.repeat(1_000_000), `{"bundle":1,"of":${'{"range":'.repeat(10_000)}`],
 }
 
-test('the longest and most costly inputs take no more than that', () => {
+test('the largest and most expensive inputs are handled within the same time limit', () => {
   for (const [name, inputs] of Object.entries(COSTLY))
     for (const [i, input] of inputs.entries())
       give(name, input, TARGETS[name]!.genuine[0]!, `costly input ${i}`)

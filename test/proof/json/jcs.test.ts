@@ -12,7 +12,7 @@ import { refuses } from '../refuses.ts'
 const wellFormed = fc.string({ unit: 'grapheme' })
 const values = fc.jsonValue({ stringUnit: codePoint }) as fc.Arbitrary<JsonValue>
 
-test('is what npm canonicalize makes of any JSON value', () => {
+test('equals the output of npm canonicalize for any JSON value', () => {
   fc.assert(
     fc.property(values, (value) => {
       assert.equal(canonicalize(value), npmCanonicalize(value))
@@ -30,7 +30,7 @@ test('does not depend on the order in which members were set', () => {
   )
 })
 
-test('is taken by the strict parser again, whatever doubles it holds', () => {
+test('the output parses in the strict parser and is canonical again, for any double', () => {
   const numbers = fc.oneof(
     fc.double({ noNaN: true, noDefaultInfinity: true }),
     fc.integer({ min: 50, max: 72 }).map((n) => 2 ** n),
@@ -72,15 +72,15 @@ describe('RFC 8785', () => {
 })
 
 describe('refuses', () => {
-  test('half of a surrogate pair, in a value and in a name', () => {
+  test('a lone surrogate, in a value or a name', () => {
     refuses('json_surrogate', () => canonicalize('\ud800'))
     refuses('json_surrogate', () => canonicalize({ 'a\udc00': 1 }))
   })
-  test('numbers that JSON does not have', () => {
+  test('numbers that JSON cannot represent', () => {
     refuses('json_number_lossy', () => canonicalize(Number.NaN))
     refuses('json_number_lossy', () => canonicalize([Number.POSITIVE_INFINITY]))
   })
-  test('what is no JSON value', () => {
+  test('values that are not JSON', () => {
     refuses('json_syntax', () => canonicalize({ a: undefined } as unknown as JsonValue))
     refuses('json_syntax', () => canonicalize([1n] as unknown as JsonValue))
   })
@@ -92,7 +92,7 @@ test('quotes as JSON.stringify does', () => {
   }
 })
 
-test('writes names that are too long or too many to be remembered like any other, twice the same', () => {
+test('writes names that exceed the name cache (65 characters, 5,000 names) like npm canonicalize', () => {
   const long = { ['n'.repeat(65)]: 1, 'a"b': 2 }
   const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`name ${i}`, i]))
   for (const value of [long, many, long, many]) assert.equal(canonicalize(value), npmCanonicalize(value))

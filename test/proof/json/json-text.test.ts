@@ -113,8 +113,8 @@ const texts = fc.letrec<{ value: string; list: string; object: string }>((tie) =
     .map(([s, members]) => `{${members.map(([n, v]) => `${s}${n}${s}:${s}${v}`).join(',')}${s}}`),
 })).value
 
-describe('parseJsonText accepts exactly what the slow checker accepts', () => {
-  test('a text is cheap that holds few names and values, none of the names with an escape', () => {
+describe('parseJsonText accepts the same texts as the slow reference checker', () => {
+  test('isCheap: few names and values, limited depth, no escape in a name', () => {
     const limits = { depthMax: 3, tokensMax: 5 }
     assert.equal(isCheap('{"a":{"b":"\\\\ \\" c"}}', limits), true)
     assert.equal(isCheap('{"\\u0061":1}', limits), false)
@@ -124,11 +124,11 @@ describe('parseJsonText accepts exactly what the slow checker accepts', () => {
       assert.equal(typeof isCheap(broken, limits), 'boolean')
   })
 
-  test('of texts made by its own grammar, in odd spellings', () => {
+  test('for texts generated from its own grammar, in unusual spellings', () => {
     fc.assert(fc.property(texts, assertAgrees), { numRuns: runs(5_000) })
   })
 
-  test('of texts with one character taken out or put in', () => {
+  test('for texts with one character removed or inserted', () => {
     const characters = fc.constantFrom(...'{}[]:,"\\u0109.eE+-x \u0000')
     fc.assert(
       fc.property(texts, fc.nat(), characters, fc.boolean(), (text, place, character, remove) => {
@@ -139,11 +139,11 @@ describe('parseJsonText accepts exactly what the slow checker accepts', () => {
     )
   })
 
-  test('of numbers', () => {
+  test('for numbers', () => {
     fc.assert(fc.property(numbers, assertAgrees), { numRuns: runs(5_000) })
   })
 
-  test('of random characters', () => {
+  test('for random characters', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'{}[]:,"\\u019.e- '), maxLength: 12 }), assertAgrees),
       { numRuns: runs(5_000) },
@@ -151,12 +151,12 @@ describe('parseJsonText accepts exactly what the slow checker accepts', () => {
   })
 })
 
-describe('names with escapes are read as they are, although V8 can take them for a backslash', () => {
+describe('names with escapes are decoded correctly, although V8 can mistake them for a backslash', () => {
   const remember = (): void => {
     for (let i = 0; i < 10; i++) JSON.parse('{"x":0,"\\\\":1}')
   }
 
-  test('their value', () => {
+  test('member names and values', () => {
     remember()
     assert.deepEqual(parseJsonText('{"x":0,"\\u0061":1}'), { x: 0, a: 1 })
     assert.deepEqual(parseJsonText('{"x":0,"\\n" :1}'), { x: 0, '\n': 1 })
@@ -164,7 +164,7 @@ describe('names with escapes are read as they are, although V8 can take them for
     assert.deepEqual(parseJsonText('{"x":"\\n","y":"\\\\"}'), { x: '\n', y: '\\' })
   })
 
-  test('and a doubled one is found', () => {
+  test('duplicates are refused with json_duplicate_member, NUL with json_nul', () => {
     remember()
     refuses('json_duplicate_member', () => parseJsonText('{"x":0,"a":1,"\\u0061":1}'))
     refuses('json_duplicate_member', () => parseJsonText('{"x":0,"\\u0061":1,"a":1}'))
@@ -190,7 +190,7 @@ describe('names with escapes are read as they are, although V8 can take them for
     test(`${code}: ${text.slice(0, 40)}`, () => refuses(code, () => parseJsonText(text)))
   }
 
-  test('a text with many escapes is judged in time that grows with its length only', () => {
+  test('a text with many escapes is parsed in linear time', () => {
     const before = process.threadCpuUsage()
     const long = JSON.stringify({ a: '\n'.repeat(1_000_000), b: Array(100_000).fill('\\') })
     assert.deepEqual(parseJsonText(long), JSON.parse(long))
@@ -198,7 +198,7 @@ describe('names with escapes are read as they are, although V8 can take them for
   })
 })
 
-describe('says why it refuses', () => {
+describe('refuses with a code', () => {
   const cases: readonly (readonly [string, ProofErrorCode])[] = [
     ['', 'json_syntax'],
     ['{"a":1}x', 'json_syntax'],
@@ -232,23 +232,23 @@ describe('says why it refuses', () => {
     test(`${code}: ${JSON.stringify(text).slice(0, 60)}`, () => refuses(code, () => parseJsonText(text)))
   }
 
-  test('saying where, with escaped names too', () => {
+  test('the message names the position, also after names with escapes', () => {
     assert.throws(() => parseJsonText('{"\\n":1 x}'), /unexpected "x" at character 8/)
     assert.throws(() => parseJsonText('{"\\n":1'), /the text ends at character 7/)
     assert.throws(() => parseJsonText('{"a":[[1]]}', { depthMax: 2 }), /deeper than 2 at character 6/)
     assert.throws(() => parseJsonText('[ 1, 1e400]'), /1e400 at character 5 would change/)
   })
 
-  test('naming the member that stands twice', () => {
+  test('the message names the duplicate member', () => {
     assert.throws(() => parseJsonText('{"x":{"a":1},"y":{"a":1,"b":2,"a":3}}'), /"a" occurs twice/)
   })
 
-  test('shortening a number that is a page long', () => {
+  test('the message shortens a number of 5,000 digits', () => {
     assert.throws(() => parseJsonText(`0.${'1'.repeat(5_000)}`), /0\.1{38}… at character 0 would change/)
   })
 })
 
-test('takes as many levels as it is told, 64 if it is not', () => {
+test('accepts depthMax levels, 64 by default, and refuses deeper texts with json_depth', () => {
   const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
   assert.ok(parseJsonText(nested(3), { depthMax: 3 }))
   refuses('json_depth', () => parseJsonText(nested(4), { depthMax: 3 }))
@@ -263,11 +263,11 @@ test('takes as many levels as it is told, 64 if it is not', () => {
   assert.ok(parseJsonText('[[],[],{"a":{}},{}]', { depthMax: 3 }), 'levels that were closed do not count')
 })
 
-test('a body of 4 MiB of brackets is refused, not a stack overflow', () => {
+test('4 MiB of brackets are refused without a stack overflow', () => {
   refuses('json_depth', () => parseJsonText('['.repeat(2 ** 21) + ']'.repeat(2 ** 21)))
 })
 
-test('a number as long as the largest body is judged in time that grows with its length only', () => {
+test('a number as long as the largest body is parsed in linear time', () => {
   const before = process.threadCpuUsage()
   const zeros = '0'.repeat(4_000_000)
   refuses('json_number_lossy', () => parseJsonText('9'.repeat(4_000_000)))
@@ -292,7 +292,7 @@ for (const text of [
   test(`accepts ${text}`, () => assert.equal(parseJsonText(text), JSON.parse(text)))
 }
 
-describe('of several reasons the first in the order of the format counts', () => {
+describe('a text with several faults is refused with the first code in the documented order', () => {
   const cases = JSON.parse(
     readFileSync(new URL('../../vectors/json-codes.json', import.meta.url), 'utf8'),
   ) as { text: string; code: ProofErrorCode | null }[]
@@ -305,7 +305,7 @@ describe('of several reasons the first in the order of the format counts', () =>
   }
 })
 
-test('a subclass of the reader gets the text of numbers, doubled names, and values that are too deep', () => {
+test('a subclass of JsonReader gets number literals, duplicate names, and values that are too deep', () => {
   const doubled: unknown[] = []
   class Reader extends JsonReader {
     protected override number(literal: string) {
@@ -327,7 +327,7 @@ test('a subclass of the reader gets the text of numbers, doubled names, and valu
   refuses('json_depth', () => new JsonReader('[[[]]]', 2).readText())
 })
 
-test('a text is read exactly, or not at all where JSON.parse would hide something', () => {
+test('parseExact returns the same value as JSON.parse, or undefined where JSON.parse loses something', () => {
   for (const text of ['null', '{"a":[1,-0,1.0,0.30000000000000004,1e-7],"b":"\\ud800\\u0000"}', '"\ud800"'])
     assert.deepEqual(parseExact(text, 2), JSON.parse(text), text)
   const hiding = [

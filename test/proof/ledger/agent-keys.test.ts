@@ -15,7 +15,7 @@ import { refuses } from '../refuses.ts'
 const mine = (chain: TestChain, key: ReturnType<typeof makeSigner>, predicate: object = {}) =>
   chain.notarize(predicate, undefined, undefined, key)
 
-test('an agent signs between the registration and the revocation of its key; the server signs beside it', () => {
+test('an agent signs between the registration and revocation of its key; other entries are signed by the server', () => {
   const chain = makeChain()
   const [first, second] = [makeSigner(), makeSigner()]
   chain.registerSigningKey(first)
@@ -31,7 +31,7 @@ test('an agent signs between the registration and the revocation of its key; the
   assert.deepEqual([agentSigned, size, kids.size], [3, chain.lines.length, 2])
 })
 
-test('a key is registered again in another ledger, and an agent that revokes all of its keys has had its first one', () => {
+test('a key may be registered in two ledgers; after revoking its only key, an agent needs an endorsement', () => {
   const key = makeSigner()
   for (const chain of [makeChain(), makeChain()]) {
     chain.registerSigningKey(key)
@@ -158,7 +158,7 @@ for (const [what, code, forge] of FORGED) {
   })
 }
 
-test('a ninth current key is refused, and one in the place of a revoked one is not', () => {
+test('a ninth current key is refused with agent_key_refused; replacing a revoked key is accepted', () => {
   const chain = makeChain()
   const keys = Array.from({ length: AGENT_KEYS_MAX }, makeSigner)
   for (const [i, key] of keys.entries())
@@ -181,7 +181,7 @@ const UNSIGNED: Readonly<Record<string, (chain: TestChain, agent: string) => unk
 }
 
 for (const [what, make] of Object.entries(UNSIGNED)) {
-  test(`refuses ${what} that the server signed of an agent which signs for itself`, () => {
+  test(`refuses ${what} signed by the server for an agent whose key is required`, () => {
     const chain = makeChain()
     const key = makeSigner()
     make(chain, chain.agent)
@@ -194,7 +194,7 @@ for (const [what, make] of Object.entries(UNSIGNED)) {
   })
 }
 
-test('records of a type that demands it, and what agents do with them, are refused without their own signatures', () => {
+test('refuses server-signed records and steps of a type that requires agent signatures', () => {
   const chain = makeChain()
   const key = makeSigner()
   const digest = '44'.repeat(32)
@@ -222,7 +222,7 @@ test('records of a type that demands it, and what agents do with them, are refus
   }
 })
 
-test('an agent whose key is known from elsewhere has signed all that it did, by that key and those that it endorsed', () => {
+test('a pinned agent must have signed all its entries, by pinned keys or keys that those endorsed', () => {
   const chain = makeChain()
   const [first, second, stranger] = [makeSigner(), makeSigner(), makeSigner()]
   const pin = (...keys: (typeof first)[]) => ({
@@ -255,7 +255,7 @@ test('an agent whose key is known from elsewhere has signed all that it did, by 
   assertRefused('trusted_key_absent', () => verifyChain(chain, pin(first)))
 })
 
-test('an agent that signs for itself is spoken for by no other one that signs', () => {
+test('refuses onBehalfOf an agent whose key is required, although the acting agent signed', () => {
   const chain = makeChain()
   chain.registerSigningKey(makeSigner(), { required: true })
   const { of, name } = another(chain)
@@ -270,7 +270,7 @@ test('an agent that signs for itself is spoken for by no other one that signs', 
   assertRefused('agent_signature_missing', () => verifyChain(chain))
 })
 
-test('a key that may write records rotates and revokes those of its own agent, and no others', () => {
+test('an API key with records:write rotates and revokes signing keys of its own agent only', () => {
   const withWriter = (
     make: (chain: TestChain, by: object, key: ReturnType<typeof makeSigner>) => unknown,
   ) => {
@@ -296,7 +296,7 @@ test('a key that may write records rotates and revokes those of its own agent, a
   for (const verify of others) assertRefused('actor_not_entitled', verify, /agents:manage/)
 })
 
-test('a line without the key of its signer, or with another one, is refused', () => {
+test('refuses a line without its signer’s key, or with another key', () => {
   const chain = makeChain()
   const key = makeSigner()
   chain.registerSigningKey(key)
@@ -317,7 +317,7 @@ test('a line without the key of its signer, or with another one, is refused', ()
   verifyChain(chain)
 })
 
-test('the digest of all keys is that of what became of them, whoever has found out', () => {
+test('the digest over all keys is the same for registered and loaded keys, and changes with a revocation', () => {
   const keys = new LedgerAgentKeys(providers)
   assert.equal(keys.digest, null)
   const chain = makeChain()
@@ -347,7 +347,7 @@ test('the digest of all keys is that of what became of them, whoever has found o
   loaded.refuse('00')
 })
 
-test('keys that lines bring along are kept for those that follow, up to a number of them', () => {
+test('signer keys of earlier lines are cached, up to 1,000 keys', () => {
   const findKey = () => null
   let hashed = 0
   const counting = (data: Uint8Array) => {
@@ -368,7 +368,7 @@ test('keys that lines bring along are kept for those that follow, up to a number
   assert.equal(hashed, 1_002)
 })
 
-test('a line says that its agent signed where the agent did, and nowhere else', () => {
+test('refuses a line whose signedBy contradicts its signature, with line_contradicts_envelope', () => {
   for (const isAgentSigned of [true, false]) {
     verifySignerShown(isAgentSigned, isAgentSigned)
     refuses('line_contradicts_envelope', () => verifySignerShown(!isAgentSigned, isAgentSigned))

@@ -11,7 +11,7 @@ const chain = makeChain()
 const first = JSON.parse(chain.exportLines()[0]!)
 const head = (changes: object) => parseExportHead(utf8Encode(JSON.stringify({ ...first, ...changes })))
 
-test('reads the first line: the ledger, its keys, and whether documents are shown', () => {
+test('parseExportHead returns the ledger, its keys and the documents mode', () => {
   const [{ kid, alg, spki }] = chain.keys() as readonly KeyHint[] as [KeyHint]
   const key = { kid, alg, spki, compromisedAt: null }
   assert.deepEqual(head({}), { ledger: chain.ledger, keys: [key], documents: 'all' })
@@ -22,7 +22,7 @@ test('reads the first line: the ledger, its keys, and whether documents are show
   assert.deepEqual(head({ keys: [{ kid, alg, spki }] })!.keys, [key])
 })
 
-test('refuses a key of another form', () => {
+test('refuses a malformed key in the first line with line_syntax', () => {
   const [key] = chain.keys()
   for (const name of ['kid', 'alg', 'spki'])
     refuses('line_syntax', () => head({ keys: [{ ...key, [name]: undefined }] }))
@@ -32,7 +32,7 @@ test('refuses a key of another form', () => {
     refuses('line_syntax', () => head({ keys: [{ ...key, compromisedAt }] }))
 })
 
-test('knows another file, and tells it from a damaged first line', () => {
+test('returns null for a file of another format, and throws for a damaged first line', () => {
   for (const text of [
     '',
     'hello',
@@ -54,7 +54,7 @@ test('knows another file, and tells it from a damaged first line', () => {
   refuses('bad_utf8', () => parseExportHead(new Uint8Array([...utf8Encode('{"export":1,"x":"'), 0xff])))
 })
 
-test('reads the last line, and refuses an export that ends before it', () => {
+test('parses the last line, and refuses any other with export_incomplete', () => {
   const tail = (text: string) => parseExportTail(utf8Encode(text))
   assert.equal(tail('{"checkpoint":"a note"}'), 'a note')
   assert.equal(tail('{"checkpoint":null}'), null)

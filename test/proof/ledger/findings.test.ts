@@ -17,7 +17,7 @@ const empty = new LedgerVerifier(providers).summary
 const trusting = (trust: LedgerTrust) => findingsOf(summary, trust, read).keys
 const pinned = (kid: string) => new Map([[chain.ledger, kid]])
 
-test('says whose word the keys are: only the first one vouches for all', () => {
+test('keys are given or pinned only if the trusted keys include the ledger’s first key', () => {
   assert.equal(trusting({}), 'self-asserted')
   assert.equal(trusting({ kids: [second, first] }), 'given')
   assert.equal(trusting({ kids: [second] }), 'self-asserted')
@@ -26,7 +26,7 @@ test('says whose word the keys are: only the first one vouches for all', () => {
   assert.equal(findingsOf(empty, { kids: [first] }, read).keys, 'self-asserted')
 })
 
-test('says which checkpoint covers how much, a kept one before the ledger’s own', () => {
+test('reports the checkpoint and its size; a stored checkpoint takes precedence over the ledger’s own', () => {
   const [kept, own] = [chain.checkpoint(2), chain.checkpoint(4)]
   const found = (options: object) => {
     const { checkpoint, covered } = findingsOf(verifyChain(chain, options), {}, read)
@@ -37,7 +37,7 @@ test('says which checkpoint covers how much, a kept one before the ledger’s ow
   assert.deepEqual(found({ own: [own], storedCheckpoints: [kept] }), ['given', 2])
 })
 
-test('refuses a ledger that is not what its source, or the caller, says', () => {
+test('refuses another ledger with ledger_foreign, and absent trusted keys with trusted_key_absent', () => {
   verifyTrust(summary, chain.ledger, { kids: [first, second], pinned: pinned(first) })
   verifyTrust(empty, chain.ledger, {})
   refuses('ledger_foreign', () => verifyTrust(summary, makeId('led'), {}))
@@ -46,7 +46,7 @@ test('refuses a ledger that is not what its source, or the caller, says', () => 
   refuses('trusted_key_absent', () => verifyTrust(summary, chain.ledger, { pinned: pinned(second) }))
 })
 
-test('an erasure is what the signed entry says of it; other entries erase nothing', () => {
+test('erasureOf returns the fields of the signed erasure entry, and null for other entries', () => {
   const erased = makeChain()
   const line = erased.notarize()
   const erasure = erased.erase(line)

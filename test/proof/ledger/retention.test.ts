@@ -32,7 +32,7 @@ function refused(code: ProofErrorCode, build: (chain: TestChain) => unknown): vo
 
 const SYSTEM = { actor: 'system', key: undefined }
 
-test('takes rules, holds that are lifted, erasures by both, receipts and exports', () => {
+test('accepts retention rules, lifted holds, erasures by agents and by the server, receipts and exports', () => {
   const chain = makeChain()
   const [first, second, third] = [chain.notarize(), chain.notarize(), chain.notarize()]
   const { seq } = rule(chain)
@@ -50,7 +50,7 @@ test('takes rules, holds that are lifted, erasures by both, receipts and exports
   verifyChain(chain)
 })
 
-test('refuses an erasure of what is held, by id or altogether, until the last hold is lifted', () => {
+test('refuses an erasure of a held record with erasure_held until the last hold is lifted', () => {
   refused('erasure_held', (chain) => {
     const line = chain.notarize()
     const held = [1, 2].map(() => hold(chain, { records: [line.documents[0]!.subject] }))
@@ -64,7 +64,7 @@ test('refuses an erasure of what is held, by id or altogether, until the last ho
   })
 })
 
-test('refuses an erasure by the server without a rule, by an agent with one, and by a rule that lets nothing end', () => {
+test('refuses erasures by the server without a valid retention rule, and by an agent under a rule', () => {
   refused('actor_not_entitled', (chain) => eraseBy(chain, chain.notarize(), SYSTEM))
   refused('actor_not_entitled', (chain) => eraseBy(chain, chain.notarize(), { rule: rule(chain).seq }))
   refused('subject_unknown', (chain) => eraseBy(chain, chain.notarize(), { ...SYSTEM, rule: 0 }))
@@ -73,7 +73,7 @@ test('refuses an erasure by the server without a rule, by an agent with one, and
   )
 })
 
-test('refuses a lift of no hold, of another case, and a second one', () => {
+test('refuses lifting an absent hold, a hold of another case, or a hold twice', () => {
   refused('subject_unknown', (chain) => lift(chain, { seq: 0 }))
   refused('subject_unknown', (chain) => lift(chain, hold(chain), 'another'))
   refused('subject_unknown', (chain) => {
@@ -83,7 +83,7 @@ test('refuses a lift of no hold, of another case, and a second one', () => {
   })
 })
 
-test('refuses a receipt of what is no erasure, and an export of what was not there', () => {
+test('refuses a subject-erased entry that names no erasure, and an export of an invalid range', () => {
   refused('erasure_of_nothing', (chain) =>
     say(chain, 'subject-erased', { code: 'gdpr', erased: [chain.notarize().seq], held: 0 }),
   )
@@ -94,7 +94,7 @@ test('refuses a receipt of what is no erasure, and an export of what was not the
     refused('subject_unknown', (chain) => say(chain, 'export-made', { of: {}, from, to, documents: 'all' }))
 })
 
-test('refuses each that is about another ledger’s definition', () => {
+test('refuses retention entries about another ledger’s definition with definition_mismatch', () => {
   const other = (chain: TestChain) => ({ ...chain.aboutLedger(), sha256: 'ab'.repeat(32) })
   for (const [kind, predicate] of [
     ['retention-set', { days: 1, basis: 'law' }],

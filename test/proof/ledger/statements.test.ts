@@ -24,7 +24,7 @@ function refused(code: ProofErrorCode, build: (made: ReturnType<typeof setUp>) =
   assertRefused(code, () => verifyChain(made.chain))
 }
 
-test('takes statements, each with the entry that registers it', () => {
+test('accepts statements that are each followed by their statement-registered entry', () => {
   const { chain, issuer, policy } = setUp()
   for (const subject of ['a', 'b']) {
     register(chain, policy, pushStatement(chain, signStatement(issuer, { subject })))
@@ -35,7 +35,7 @@ test('takes statements, each with the entry that registers it', () => {
   assert.deepEqual([verifyChain(chain).statements, verifyChain(chain).records], [3, 2])
 })
 
-test('refuses half a pair, wherever the other half would stand', () => {
+test('refuses a statement or a registration without its counterpart, with statement_pair', () => {
   refused('statement_pair', ({ chain, issuer }) => pushStatement(chain, signStatement(issuer)))
   refused('statement_pair', ({ chain, issuer }) => [
     pushStatement(chain, signStatement(issuer)),
@@ -53,7 +53,7 @@ test('refuses half a pair, wherever the other half would stand', () => {
   })
 })
 
-test('refuses an entry that says of the statement what it does not say', () => {
+test('refuses a statement-registered entry that contradicts the statement, with statement_pair', () => {
   for (const change of [
     { issuer: 'https://other.example' },
     { subject: 'x' },
@@ -71,7 +71,7 @@ test('refuses an entry that says of the statement what it does not say', () => {
   })
 })
 
-test('refuses what the newest policy does not take, whoever had it registered', () => {
+test('refuses statements that the newest registration policy does not allow', () => {
   refused('signature_invalid', ({ chain, issuer, policy }) =>
     register(chain, policy, pushStatement(chain, signStatement({ ...makeIssuer(), kid: issuer.kid }))),
   )
@@ -100,7 +100,7 @@ test('refuses what the newest policy does not take, whoever had it registered', 
   assertRefused('policy_refused', () => verifyChain(chain))
 })
 
-test('refuses a statement twice, and an id twice', () => {
+test('refuses a second registration of a statement, and a duplicate id', () => {
   refused('duplicate_envelope', ({ chain, issuer, policy }) => {
     const bytes = signStatement(issuer)
     for (let i = 0; i < 2; i++) register(chain, policy, pushStatement(chain, bytes))
@@ -112,7 +112,7 @@ test('refuses a statement twice, and an id twice', () => {
   })
 })
 
-test('refuses an entry of ours that is shown as a statement, and a statement that is shown as an entry', () => {
+test('refuses a ledger entry shown as a statement, and a statement shown as an entry', () => {
   refused('statement_is_entry', ({ chain }) => {
     chain.notarize().kind = STATEMENT
   })
@@ -123,7 +123,7 @@ test('refuses an entry of ours that is shown as a statement, and a statement tha
   })
 })
 
-test('refuses a line that says more than the statement, or has something beside it', () => {
+test('refuses a line that contradicts the statement or has documents', () => {
   const spoiled = (code: ProofErrorCode, spoil: (line: TestLine) => void) =>
     refused(code, ({ chain, issuer, policy }) => {
       const line = pushStatement(chain, signStatement(issuer))
@@ -154,7 +154,7 @@ test('refuses a line that says more than the statement, or has something beside 
   })
 })
 
-test('refuses a key without the scope, and system', () => {
+test('refuses a registration by an API key without the scope, with actor_not_entitled', () => {
   const chain = makeChain()
   const [agent, key] = [makeId('agt'), makeId('key')]
   chain.registerAgent(agent)

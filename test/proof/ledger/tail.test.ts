@@ -8,7 +8,7 @@ import { assertRefused, verifyChain } from '../../helpers/verify-chain.ts'
 
 const NO_CHECKPOINT = { ownSize: 0, outsideSize: 0 }
 
-test('finds the oldest entry behind the checkpoints, whatever the order of times', () => {
+test('finds the oldest entry that no checkpoint covers, for times in any order', () => {
   const times = fc.array(fc.integer({ min: 0, max: 4 * TAIL_AGE_MS_MAX }), { minLength: 1, maxLength: 30 })
   fc.assert(
     fc.property(times, fc.nat(30), fc.nat(30), (atMs, ownSize, outsideSize) => {
@@ -29,7 +29,7 @@ test('finds the oldest entry behind the checkpoints, whatever the order of times
   )
 })
 
-test('a gap of a minute behind what is covered is none, a millisecond more is; without a checkpoint there is none', () => {
+test('an entry more than 60 s younger than the last covered entry is a gap', () => {
   const hasGapAfter = (ms: number, ownSize: number) => {
     const tail = new LedgerTail()
     tail.append({ seq: 0, atMs: 0 }, { ownSize: Math.min(ownSize, 1), outsideSize: 0 })
@@ -47,7 +47,7 @@ test('a gap of a minute behind what is covered is none, a millisecond more is; w
   )
 })
 
-test('a minute is not too old, a millisecond more is', () => {
+test('an uncovered tail is late after more than 60 s, and not at 60 s', () => {
   const lateAfter = (ms: number) => {
     const tail = new LedgerTail()
     tail.append({ seq: 0, atMs: 0 }, NO_CHECKPOINT)
@@ -59,7 +59,7 @@ test('a minute is not too old, a millisecond more is', () => {
   assert.deepEqual(lateAfter(TAIL_AGE_MS_MAX + 1), { seq: 0, atMs: 0, newestAtMs: TAIL_AGE_MS_MAX + 1 })
 })
 
-test('a ledger whose tail is old is refused, or passes with what is wrong with it', () => {
+test('refuses an old tail with checkpoint_missing_tail, or reports the tail with lateTail: noticed', () => {
   const chain = makeChain()
   chain.pass(TAIL_AGE_MS_MAX)
   chain.notarize()
@@ -71,7 +71,7 @@ test('a ledger whose tail is old is refused, or passes with what is wrong with i
   assert.equal(verifyChain(chain, { storedCheckpoints: [chain.checkpoint(3)] }).ownReachesEnd, false)
 })
 
-test('what a compromised key signed from a time on does not count, covered or not', () => {
+test('entries signed since the compromise of a key are refused, even under a stored checkpoint', () => {
   const chain = makeChain()
   const { recordedAt } = chain.notarize()
   const compromised = (sinceMs: number) => ({

@@ -27,7 +27,7 @@ function refused(
   assertRefused(code, () => verifyChain(chain, options), pattern)
 }
 
-test('takes a ledger with every kind of entry, and says what it is', () => {
+test('accepts a ledger with every kind of entry, and returns its summary', () => {
   const chain = makeChain()
   chain.notarize()
   chain.registerType('order/1')
@@ -70,7 +70,7 @@ test('takes a ledger with every kind of entry, and says what it is', () => {
   )
 })
 
-test('takes an empty ledger, and one without agents and keys of its own', () => {
+test('accepts an empty ledger, and a ledger without agents and API keys', () => {
   assert.equal(verifyChain(makeChain({ empty: true })).size, 0)
   const bare = makeChain({ empty: true })
   bare.create()
@@ -78,7 +78,7 @@ test('takes an empty ledger, and one without agents and keys of its own', () => 
   assert.equal(verifyChain(bare).records, 1)
 })
 
-test('refuses entries that are missing, doubled or out of order', () => {
+test('refuses missing, duplicate and reordered entries', () => {
   const remove = (chain: TestChain, at: number) => chain.lines.splice(at, 1)
   refused('seq_not_dense', (chain) => [chain.notarize(), chain.notarize(), remove(chain, 3)])
   refused('seq_not_dense', (chain) => chain.lines.push(chain.lines.at(-1)!))
@@ -86,7 +86,7 @@ test('refuses entries that are missing, doubled or out of order', () => {
   refused('seq_not_dense', (chain) => remove(chain, 0))
 })
 
-test('refuses a chain hash that does not follow', () => {
+test('refuses a chain hash that does not match', () => {
   refused('chain_broken', (chain) => {
     chain.notarize().chain = 'ab'.repeat(32)
   })
@@ -96,14 +96,14 @@ test('refuses a chain hash that does not follow', () => {
   })
 })
 
-test('refuses a first entry that is not ledger-created, and a later one that is', () => {
+test('refuses a ledger that does not start with ledger-created, and a second ledger-created', () => {
   const headless = makeChain({ empty: true })
   headless.registerAgent()
   assertRefused('ledger_created_misplaced', () => verifyChain(headless))
   refused('ledger_created_misplaced', (chain) => chain.create())
 })
 
-test('refuses an entry of another ledger or of another issuer, although the same key signed it', () => {
+test('refuses an entry of another ledger or issuer, even if signed by the same key', () => {
   refused('ledger_foreign', (chain) => chain.notarize({ ledger: makeId('led') }))
   refused('ledger_foreign', (chain) => {
     const entry = { kind: 'type-registered', subjects: [{ name: 'a/1', sha256: 'aa'.repeat(32) }] } as const
@@ -111,7 +111,7 @@ test('refuses an entry of another ledger or of another issuer, although the same
   })
 })
 
-test('refuses a key outside its stretch of the chain', () => {
+test('refuses an envelope key outside its range of the chain with key_not_current', () => {
   const code = 'key_not_current'
   refused(code, (chain) => {
     const [old] = chain.signers
@@ -144,7 +144,7 @@ function repeat(chain: TestChain, line: TestChain['lines'][number]): void {
   chain.lines.push({ ...line, seq: chain.lines.length, chain: toHex(linked) })
 }
 
-test('refuses a record, batch, agent, key or type that is made twice', () => {
+test('refuses a second creation of a record, batch, agent, key or type', () => {
   const code = 'duplicate_subject'
   const record = makeId('rec')
   const batch = makeId('bat')
@@ -163,7 +163,7 @@ test('refuses a record, batch, agent, key or type that is made twice', () => {
   refused(code, (chain) => [chain.revokeKey(chain.key, chain.agent), chain.revokeKey(chain.key, chain.agent)])
 })
 
-test('refuses an actor that was not registered, or a key that was not created, before', () => {
+test('refuses an unregistered actor and an API key that was not created before', () => {
   const agent = makeId('agt')
   refused('agent_not_registered', (chain) => chain.notarize(chain.acting(agent)))
   refused('agent_not_registered', (chain) => chain.notarize({ onBehalfOf: agent }))
@@ -176,7 +176,7 @@ test('refuses an actor that was not registered, or a key that was not created, b
   ])
 })
 
-test('refuses what acts after its end, by more than servers may be behind', () => {
+test('refuses entries by disabled agents and by revoked or expired keys, beyond the allowed clock lag', () => {
   const late = { recordedAt: '2026-11-20T12:10:00.000Z' }
   refused('agent_disabled', (chain) => [chain.disableAgent(chain.agent), chain.notarize(late)])
   refused('key_not_valid', (chain) => [chain.revokeKey(chain.key, chain.agent), chain.notarize(late)])
@@ -192,14 +192,14 @@ test('refuses what acts after its end, by more than servers may be behind', () =
   verifyChain(soon)
 })
 
-test('refuses what disables or revokes something that was not made like that', () => {
+test('refuses disabling or revoking an unknown agent or key with subject_unknown', () => {
   refused('subject_unknown', (chain) => chain.disableAgent(makeId('agt')))
   refused('subject_unknown', (chain) => chain.disableAgent(chain.agent, 'another name'))
   refused('subject_unknown', (chain) => chain.revokeKey(makeId('key'), chain.agent))
   refused('subject_unknown', (chain) => chain.revokeKey(chain.key, chain.agent, []))
 })
 
-test('refuses a key that acts for others, or gives a scope, without having the scope itself', () => {
+test('refuses onBehalfOf, and granting a scope, by an API key without that scope', () => {
   const weak = (chain: TestChain) => {
     const key = makeId('key')
     chain.createKey(key, chain.agent, { scopes: ['keys:manage'] })
@@ -225,13 +225,13 @@ test('refuses a key that acts for others, or gives a scope, without having the s
   })
 })
 
-test('refuses a type that was not registered before, and a gated record of another digest', () => {
+test('refuses an unregistered type, and a gated record with another type digest, with type_unknown', () => {
   refused('type_unknown', (chain) => chain.notarize({ type: 'order/1' }))
   refused('type_unknown', (chain) => chain.notarizeBatch(2, { item: { type: 'order/1' } }))
   refused('type_unknown', (chain) => makeGated(chain, { typeDigest: '23'.repeat(32) }))
 })
 
-test('refuses a rotation or restoration about another definition, and a restoration from elsewhere', () => {
+test('refuses a key rotation or restoration with another definition, and a restoration from another head', () => {
   const another = (chain: TestChain, kind: 'server-key-rotated' | 'ledger-restored', more: object) =>
     chain.append({
       kind,
@@ -247,7 +247,7 @@ test('refuses a rotation or restoration about another definition, and a restorat
   refused('chain_broken', (chain) => chain.restore({ size: 2, chain: chain.lines.at(-1)!.chain }))
 })
 
-test('refuses a document that is gone without an entry that says so', () => {
+test('refuses a missing document that no entry explains, with erasure_unexplained', () => {
   const gone = (line: TestChain['lines'][number], erasedBy: number) =>
     Object.assign(line.documents[0]!, { salt: null, document: null, erasedBy })
   const code = 'erasure_unexplained'
@@ -275,7 +275,7 @@ test('refuses a document that is gone without an entry that says so', () => {
   )
 })
 
-test('tells of each erasure when it was signed, and whether its document is still stored', () => {
+test('onErasure gets the time of each erasure, and whether the document is still stored', () => {
   const chain = makeChain()
   const [gone, waiting] = [chain.notarize(), chain.notarize()]
   const erasures = [chain.erase(gone), chain.sayErased(waiting)]
@@ -287,7 +287,7 @@ test('tells of each erasure when it was signed, and whether its document is stil
   )
 })
 
-test('refuses an erasure of nothing, and a second one', () => {
+test('refuses an erasure of nothing, and a second erasure', () => {
   const code = 'erasure_of_nothing'
   refused(code, (chain) => chain.sayErased(chain.notarize(), 0, { seq: 1 }))
   refused(code, (chain) => chain.sayErased(chain.notarize(), 0, { sha256: 'ab'.repeat(32) }))
@@ -337,7 +337,7 @@ test('refuses a ledger that does not extend a checkpoint', () => {
   )
 })
 
-test('holds a ledger to receipts: the entry, and the tree', () => {
+test('refuses a ledger that contradicts a stored receipt in its entry or its tree', () => {
   const chain = makeChain()
   const batch = chain.notarizeBatch(3)
   while (chain.lines.length < 9) chain.notarize()
@@ -361,7 +361,7 @@ test('holds a ledger to receipts: the entry, and the tree', () => {
   assertRefused('receipt_mismatch', () => verifyChain(chain, options), /shows another entry at seq 5/)
 })
 
-test('refuses a receipt of another ledger, and one of a ledger without entries', () => {
+test('refuses a receipt of another ledger, and a receipt for an empty ledger', () => {
   const other = makeChain()
   const storedReceipts = [receiptFileOf(other, other.lines[1]!)]
   refused('checkpoint_foreign', () => {}, { storedReceipts })
@@ -369,7 +369,7 @@ test('refuses a receipt of another ledger, and one of a ledger without entries',
   assertRefused('checkpoint_beyond_chain', () => verifyChain(makeChain({ empty: true }), { storedReceipts }))
 })
 
-test('compares several checkpoints, in whatever order they were given', () => {
+test('compares several checkpoints, in any order', () => {
   const chain = makeChain()
   for (let i = 0; i < 20; i++) chain.notarize()
   const sizes = [7, 3, 20, 3, 11, 1]
@@ -383,7 +383,7 @@ test('compares several checkpoints, in whatever order they were given', () => {
   )
 })
 
-test('finds a cut-off tail by a kept checkpoint, and only by that', () => {
+test('detects a cut-off tail only with a stored checkpoint', () => {
   const chain = makeChain()
   for (let i = 0; i < 5; i++) chain.notarize()
   const kept = chain.checkpoint()
@@ -392,7 +392,7 @@ test('finds a cut-off tail by a kept checkpoint, and only by that', () => {
   assertRefused('checkpoint_beyond_chain', () => verifyChain(chain, { storedCheckpoints: [kept] }))
 })
 
-test('counts entries under a compromised key only as far as a kept checkpoint', () => {
+test('accepts entries under a compromised key only as far as a stored checkpoint covers them', () => {
   const chain = makeChain()
   chain.notarize()
   chain.rotateServerKey()
@@ -409,7 +409,7 @@ test('counts entries under a compromised key only as far as a kept checkpoint', 
   verifyChain(chain, { compromised, storedCheckpoints: [chain.checkpoint(5)] })
 })
 
-test('tells of each perfect subtree as it is completed', () => {
+test('onNode gets every perfect subtree when complete', () => {
   const chain = makeChain()
   for (let i = 0; i < 13; i++) chain.notarize()
   const nodes = new Map<string, string>()

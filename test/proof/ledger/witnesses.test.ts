@@ -22,7 +22,7 @@ function witnessed(own: readonly string[], kept: readonly string[], min?: number
   return findingsOf(summary, { witnesses }, READ).witnessed
 }
 
-test('a checkpoint counts if as many witnesses as asked for cosigned it, the ledger’s own or one that was kept', () => {
+test('a checkpoint, own or stored, counts as witnessed with at least the required number of cosignatures', () => {
   const all = cosigned(chain.checkpoint(), 0, 1, 2)
   const two = cosigned(chain.checkpoint(4), 1, 2)
   assert.equal(witnessed([all], []), chain.lines.length)
@@ -34,12 +34,12 @@ test('a checkpoint counts if as many witnesses as asked for cosigned it, the led
   assert.equal(findingsOf(verifyChain(chain, { own: [all] }), {}, READ).witnessed, null)
 })
 
-test('a cosignature of a witness that does not verify refuses the checkpoint', () => {
+test('refuses a checkpoint with an invalid cosignature of a known witness, with signature_invalid', () => {
   const bad = cosigned(chain.checkpoint(4), 0).slice(chain.checkpoint(4).length)
   refuses('signature_invalid', () => witnessed([chain.checkpoint() + bad], []))
 })
 
-test('a proof says how many of the witnesses cosigned its checkpoint', () => {
+test('findings of a proof count the witnesses that cosigned its checkpoint', () => {
   const proof = proofOf(chain, chain.lines[4]!)
   const verified = (note: string, given = true) =>
     verifyProof(

@@ -13,7 +13,7 @@ function makeProof() {
   return { chain, line, proof: proofOf(chain, line, { item: 1 }) }
 }
 
-test('reads a proof, with its item or without', () => {
+test('parses a proof, with and without an item', () => {
   const { proof, line } = makeProof()
   const parsed = parseEntryProof(JSON.stringify(proof))
   assert.equal(toBase64(parsed.entry.envelope), line.envelope)
@@ -23,13 +23,13 @@ test('reads a proof, with its item or without', () => {
   assert.equal(parseEntryProof(JSON.stringify(alone, null, 2)).item, null)
 })
 
-test('reads a consistency proof', () => {
+test('parses a consistency proof', () => {
   const { chain } = makeProof()
   const proof = consistencyOf(chain, 3, 4)
   assert.deepEqual(parseConsistencyProof(JSON.stringify(proof)), { ...proof, path: proof.path.map(fromHex) })
 })
 
-test('refuses every member that is missing, unknown or of another form, wherever it stands', () => {
+test('refuses a missing, unknown or malformed member at any level', () => {
   const { proof } = makeProof()
   const parse = (changed: object) => () => parseEntryProof(JSON.stringify(changed))
   const parts: [object, (changed: object) => object][] = [
@@ -50,7 +50,7 @@ test('refuses every member that is missing, unknown or of another form, wherever
   }
 })
 
-test('a member that is null may be absent, and one that is absent may be null', () => {
+test('null and absent are the same for optional members', () => {
   const { proof } = makeProof()
   const { item: _, ...alone } = proof
   const keys = proof.keys.map(({ retiredAt: _, compromisedAt: __, ...key }) => key)
@@ -59,7 +59,7 @@ test('a member that is null may be absent, and one that is absent may be null', 
   assert.deepEqual(read({ ...alone, item: null, registration: null }), read(alone))
 })
 
-test('refuses paths, notes and texts that are longer than any', () => {
+test('refuses paths, notes and texts above their limits', () => {
   const { proof, chain } = makeProof()
   const path = Array(55).fill(proof.path[0])
   assert.equal(parseEntryProof(JSON.stringify({ ...proof, path: path.slice(2) })).path.length, 53)
@@ -79,7 +79,7 @@ test('refuses paths, notes and texts that are longer than any', () => {
   refuses('proof_syntax', () => parseConsistencyProof(JSON.stringify(consistency)))
 })
 
-test('refuses what is no JSON, names a member twice, or is nested without end', () => {
+test('refuses text that is not JSON, duplicate members, and unlimited nesting', () => {
   const { proof } = makeProof()
   const text = JSON.stringify(proof)
   refuses('json_syntax', () => parseEntryProof(''))

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { utf8Encode } from '../../../src/proof/bytes.ts'
 import { fileKindOf } from '../../../src/proof/offline/file-kind.ts'
 
-test('a file is known by its first bytes, spaces before them aside', () => {
+test('fileKindOf recognizes a file by its first bytes, after leading white space', () => {
   const kinds = [
     ['{"export":1', 'export'],
     ['\r\n\t {"bundle":1', 'bundle'],

@@ -8,13 +8,13 @@ import { refuses } from '../refuses.ts'
 const [signer, other] = [makeSigner(), makeSigner()]
 const hint = { kid: signer.kidHex, alg: 'EdDSA', spki: toBase64(signer.key.spki) }
 
-test('finds a key under its thumbprint only, whatever it is called', () => {
+test('finds a key by its computed thumbprint only, whatever kid the hint has', () => {
   const findKey = makeFindKey([{ ...hint, kid: other.kidHex } as typeof hint], { sha256 })
   assert.deepEqual(findKey(signer.kidHex)?.raw, signer.key.raw)
   assert.equal(findKey(other.kidHex), null)
 })
 
-test('passes over hints that are no keys', () => {
+test('ignores hints that are not valid keys', () => {
   const odd = [
     { alg: 'RS256', spki: hint.spki },
     { alg: 'EdDSA', spki: '!' },
@@ -24,7 +24,7 @@ test('passes over hints that are no keys', () => {
   assert.ok(findKey(signer.kidHex))
 })
 
-test('finds the key that is given under a kid, and refuses one that has another name', () => {
+test('findNamedKey finds a key by its kid, and refuses a wrong kid with kid_mismatch', () => {
   assert.deepEqual(findNamedKey([hint], signer.kidHex, sha256)?.raw, signer.key.raw)
   assert.equal(findNamedKey([hint], other.kidHex, sha256), null)
   refuses('kid_mismatch', () => findNamedKey([{ ...hint, kid: other.kidHex }], other.kidHex, sha256))

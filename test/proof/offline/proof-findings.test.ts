@@ -31,7 +31,7 @@ function find(line: TestLine, options: { item?: number } = {}, given = NOTHING, 
   return findingsOfProof(verifyProof(proof, trust, providers), given)
 }
 
-test('says what is proved: the entry, or the record of a batch', () => {
+test('reports the proved entry, or the record of a batch', () => {
   const { ledger, seq, kind, recordedAt, subject, kid, treeSize } = find(notarized)
   assert.deepEqual(
     [ledger, seq, kind, recordedAt],
@@ -43,7 +43,7 @@ test('says what is proved: the entry, or the record of a batch', () => {
   assert.match(find(batch).subject, /^bat_/)
 })
 
-test('of a gated record’s step: its version, and what a verdict means for a settlement', () => {
+test('reports the version of a gated step, and the settlement decision of a verdict', () => {
   const said = (line: TestLine) => {
     const { version, signal } = find(line)
     return [version, signal?.decision ?? null]
@@ -60,7 +60,7 @@ test('of a gated record’s step: its version, and what a verdict means for a se
   assert.deepEqual(find(judged).signal, { decision: 'HOLD', code: 'ok', failingRules: [], validUntil: null })
 })
 
-test('says what it rests on', () => {
+test('reports which keys, checkpoint and record the proof was checked against', () => {
   const alone = find(notarized)
   assert.deepEqual([alone.keys, alone.noteKey, alone.record], ['self-asserted', 'self-asserted', 'not given'])
   assert.deepEqual([alone.checkpoint, alone.covered, alone.notices], ['own', chain.lines.length, []])
@@ -70,7 +70,7 @@ test('says what it rests on', () => {
   assert.deepEqual([trusted.checkpoint, trusted.covered, trusted.notices], ['given', 5, []])
 })
 
-test('a kept checkpoint from before the entry does not cover it, and is said to be older', () => {
+test('a stored checkpoint older than the entry does not cover the entry, and gives a notice', () => {
   const { checkpoint, covered, notices } = find(notarized, {}, NOTHING, 3)
   assert.deepEqual([checkpoint, covered], ['own', chain.lines.length])
   assert.match(notices[0]!, /^the stored checkpoint of 3 entries is older than the entry/)

@@ -85,7 +85,7 @@ function takeAllSteps() {
   return { chain, lines: { activated, submitted, verified, judged, overturned }, records, all, shown }
 }
 
-test('takes the terms of a gated record as they were agreed, and no others', () => {
+test('accepts the agreed terms of a gated record, and refuses any other', () => {
   const { chain, created, shown } = makeRecord({
     deadline: DEADLINE,
     tolerances: { quantity: { percent: '7' } },
@@ -106,7 +106,7 @@ test('takes the terms of a gated record as they were agreed, and no others', () 
   }
 })
 
-test('takes terms that were not agreed as null, and a performer once there can be one', () => {
+test('terms that were not agreed are null; a performer may appear after activation', () => {
   const { chain, created, shown } = makeRecord({ performer: undefined })
   verify(shown(1, 'CREATED', { performer: null }), chain, created)
   verify(shown(2, 'ACTIVE', { performer: makeId('agt') }), chain, created)
@@ -116,7 +116,7 @@ test('takes terms that were not agreed as null, and a performer once there can b
     )
 })
 
-test('takes who the creation was made for as principal', () => {
+test('the principal is the agent on whose behalf the record was created', () => {
   const chain = makeChain()
   const onBehalfOf = makeId('agt')
   const { performer, last } = makeGated(chain, {}, { principal: { onBehalfOf } })
@@ -128,7 +128,7 @@ test('takes who the creation was made for as principal', () => {
   )
 })
 
-test('takes a record that is shared with whom its creation says, and perhaps with more', () => {
+test('accepts the peers that the creation names, and peers that were added later', () => {
   const [ledger, agent] = [makeId('led'), makeId('agt')]
   const [first, second, third] = [makeId('peer'), makeId('peer'), makeId('peer')].sort()
   const whole = { peer: first!, documents: 'whole' }
@@ -160,7 +160,7 @@ test('takes a record that is shared with whom its creation says, and perhaps wit
   verify(later.shown(1, 'CREATED', { share: null }), later.chain, later.created)
 })
 
-test('takes a record as it stood after each step, and with what came later', () => {
+test('accepts a record as shown after each step, and after later steps', () => {
   const { chain, lines, records } = takeAllSteps()
   for (const name of Object.keys(lines) as (keyof typeof lines)[]) {
     verify(records[name], chain, lines[name])
@@ -168,7 +168,7 @@ test('takes a record as it stood after each step, and with what came later', () 
   }
 })
 
-test('refuses a record that shows the step that is proved otherwise, or not at all', () => {
+test('refuses a record that changes or omits the proved step', () => {
   const { chain, lines, all, shown } = takeAllSteps()
   const refusesStep = (code: string, line: TestLine, member: keyof typeof all, changed: object | null) => {
     const step = changed && { ...(all[member] as object), ...changed }
@@ -205,7 +205,7 @@ test('refuses a record that shows the step that is proved otherwise, or not at a
   )
 })
 
-test('refuses a state that the entry did not lead to, and a record from before it', () => {
+test('refuses a state that the entry did not lead to, and a record older than the entry', () => {
   const { chain, lines, records, all, shown } = takeAllSteps()
   const { submitted, overturned } = lines
   refuses('record_contradicts_proof', () => verify(shown(3, 'VERIFIED', all), chain, submitted))
@@ -215,7 +215,7 @@ test('refuses a state that the entry did not lead to, and a record from before i
   refuses('record_contradicts_proof', () => verify(shown(7, 'REJECTED', all), chain, overturned))
 })
 
-test('an earlier round is no proof of what a record shows after a revision', () => {
+test('after a revision, an earlier completion is no proof of the shown completion', () => {
   const { chain, gated, shown, step } = makeRecord()
   gated.activate()
   const first = gated.submit()
@@ -229,7 +229,7 @@ test('an earlier round is no proof of what a record shows after a revision', () 
   refuses('record_contradicts_proof', () => verify(record, chain, first))
 })
 
-test('takes a cancellation with its reason, and an expiry', () => {
+test('accepts a cancellation with its reason, and an expiry', () => {
   const { chain, gated, shown, step, created } = makeRecord({ deadline: '2026-11-20T12:00:05.000Z' })
   const about = created.documents[0]!
   const reason = saltDocument(`${gated.record}/reason`, 'withdrawn')
@@ -247,7 +247,7 @@ test('takes a cancellation with its reason, and an expiry', () => {
   refuses('record_contradicts_proof', () => verify(other.shown(2, 'ACTIVE'), other.chain, expired))
 })
 
-test('what was notarized is not gated, and what is gated is shown as such', () => {
+test('refuses gated terms on a notarized record, and a gated record without terms', () => {
   const { chain, created, shown } = makeRecord()
   for (const gated of [null, undefined, [], 'x'])
     refuses('record_contradicts_proof', () => verify({ ...shown(1, 'CREATED'), gated }, chain, created))

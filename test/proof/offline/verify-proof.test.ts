@@ -19,7 +19,7 @@ function makeLedger(records = 6): TestChain {
   return chain
 }
 
-test('every entry of a ledger is proved in every checkpoint that covers it', () => {
+test('every entry of a ledger has a valid proof under every checkpoint that covers it', () => {
   const chain = makeLedger()
   chain.rotateServerKey()
   chain.notarize()
@@ -34,20 +34,20 @@ test('every entry of a ledger is proved in every checkpoint that covers it', () 
   }
 })
 
-test('a registered statement has no proof in JSON', () => {
+test('refuses a JSON proof of a registered statement with proof_syntax', () => {
   const chain = makeLedger()
   const proof = proofOf(chain, chain.lines[3]!)
   refuses('proof_syntax', () => verify({ ...proof, entry: { ...proof.entry, kind: 'statement' } }))
 })
 
-describe('an entry that its agent signed itself', () => {
+describe('an entry signed by its agent', () => {
   const chain = makeLedger()
   const [key, other] = [makeSigner(), makeSigner()]
   const registration = chain.registerSigningKey(key)
   const line = chain.notarize({}, undefined, undefined, key)
   const proof = proofOf(chain, line, { registration })
 
-  test('is proved with the registration of its key, by the kid of either', () => {
+  test('verifies with the registration of the agent’s key; either kid may be trusted', () => {
     assert.deepEqual([verify(proof).signedBy, verify(proof).kid], ['agent', key.kidHex])
     for (const kid of [key.kidHex, chain.firstSigner.kidHex])
       assert.equal(verify(proof, { kids: [kid] }).signedBy, 'agent')
@@ -55,7 +55,7 @@ describe('an entry that its agent signed itself', () => {
     assert.equal(verify(proofOf(chain, chain.lines[4]!)).signedBy, 'server')
   })
 
-  test('is refused without it, or with another one', () => {
+  test('is refused without the registration, or with another registration', () => {
     refuses('key_unknown', () => verify(proofOf(chain, line)))
     refuses('key_unknown', () => verify({ ...proof, registration: makeForeign(key) }))
     refuses('proof_contradicts_entry', () => verify({ ...proof, registration: chain.lines[1]!.envelope }))
@@ -68,7 +68,7 @@ describe('an entry that its agent signed itself', () => {
     refuses('ledger_foreign', () => verify({ ...proof, registration: elsewhere }))
   })
 
-  test('is nobody else’s, and of no other kind', () => {
+  test('is refused with a key of another agent, and for a kind that agents do not sign', () => {
     const agent = makeId('agt')
     const stolen = chain.registerSigningKey(key, { of: agent })
     refuses('key_of_another_agent', () => verify({ ...proof, registration: stolen.envelope }))
@@ -76,7 +76,7 @@ describe('an entry that its agent signed itself', () => {
     refuses('actor_not_entitled', () => verify(proofOf(chain, administrative, { registration })))
   })
 
-  test('counts under a key of the server that is compromised as far as a kept checkpoint covers it', () => {
+  test('under a compromised server key is accepted only with a covering stored checkpoint', () => {
     const compromised = new Map([[chain.firstSigner.kidHex, null]])
     refuses('key_compromised', () => verify(proof, { compromised }))
     verify(proof, { compromised, storedCheckpoints: [chain.checkpoint(proof.treeSize)] })
@@ -87,7 +87,7 @@ describe('an entry that its agent signed itself', () => {
   }
 })
 
-test('every item of a batch is proved in its place', () => {
+test('every item of a batch has a valid proof at its index', () => {
   const chain = makeLedger()
   for (const count of [1, 2, 5]) {
     const line = chain.notarizeBatch(count)
@@ -98,7 +98,7 @@ test('every item of a batch is proved in its place', () => {
   }
 })
 
-test('a caller that knows the keys from elsewhere names them', () => {
+test('trusted kids and note key of the caller are required to match', () => {
   const chain = makeLedger()
   const proof = proofOf(chain, chain.lines[4]!)
   const kid = chain.firstSigner.kidHex
@@ -108,7 +108,7 @@ test('a caller that knows the keys from elsewhere names them', () => {
   refuses('trusted_key_absent', () => verify(proof, { noteKey: verifierKeyOf(makeChain()) }))
 })
 
-test('any change of anything that is signed is found', () => {
+test('any change of signed content is refused', () => {
   const chain = makeLedger()
   const line = chain.notarizeBatch(3)
   const proof = proofOf(chain, line, { item: 1 })
@@ -145,7 +145,7 @@ test('any change of anything that is signed is found', () => {
   for (const [code, changed] of changes) refuses(code, () => verify(changed))
 })
 
-test('an entry of another ledger under the same key, or in another ledger’s tree, is not taken', () => {
+test('refuses an entry of another ledger under the same key, and an entry in another ledger’s tree', () => {
   const signer = makeSigner()
   const [chain, other] = [makeChain({ signer }), makeChain({ signer })]
   for (const ledger of [chain, other]) ledger.notarize()
@@ -164,14 +164,14 @@ test('an entry of another ledger under the same key, or in another ledger’s tr
   refuses('note_unsigned', () => verify(disguised, { noteKey: verifierKeyOf(chain) }))
 })
 
-describe('a kept checkpoint', () => {
+describe('a stored checkpoint', () => {
   const chain = makeLedger(10)
   const line = chain.lines[5]!
   const proof = proofOf(chain, line, { size: 9 })
   const consistency = (from: number, to: number) =>
     parseConsistencyProof(JSON.stringify(consistencyOf(chain, from, to)))
 
-  test('of the proof’s own size is compared', () => {
+  test('of the proof’s own size must have the same root and chain hash', () => {
     const storedCheckpoints = [7, 9].map((size) => chain.checkpoint(size))
     assert.equal(verify(proof, { storedCheckpoints }).stored!.size, 9)
     const forged = { root: sha256(new Uint8Array(1)) }
@@ -181,7 +181,7 @@ describe('a kept checkpoint', () => {
     }
   })
 
-  test('of another size needs a consistency proof, and says which', () => {
+  test('of another size needs a consistency proof; the error names from and to', () => {
     for (const [size, needed] of [
       [7, 'from=7&to=9'],
       [12, 'from=9&to=12'],
@@ -201,7 +201,7 @@ describe('a kept checkpoint', () => {
     }
   })
 
-  test('that the proof’s does not extend is found', () => {
+  test('with an inconsistent root is refused with merkle_path', () => {
     const root = sha256(new Uint8Array(1))
     for (const [from, to, size] of [
       [7, 9, 7],
@@ -212,13 +212,13 @@ describe('a kept checkpoint', () => {
     }
   })
 
-  test('of another ledger, or that nobody signed, is refused', () => {
+  test('of another ledger, or not signed by the note key, is refused', () => {
     refuses('checkpoint_foreign', () => verify(proof, { storedCheckpoints: [makeLedger().checkpoint()] }))
     const unsigned = chain.checkpoint(9, { signer: makeSigner() })
     refuses('note_unsigned', () => verify(proof, { storedCheckpoints: [unsigned] }))
   })
 
-  test('must cover what a compromised key signed', () => {
+  test('must cover an entry under a key that the proof marks as compromised', () => {
     const compromisedAt = '2026-11-21T00:00:00.000Z'
     const keys = [{ ...proof.keys[0]!, compromisedAt }]
     refuses('key_compromised', () => verify({ ...proof, keys }))
@@ -231,7 +231,7 @@ describe('a kept checkpoint', () => {
     refuses('kid_mismatch', () => verify({ ...proof, keys: [...proof.keys, another] }))
   })
 
-  test('counts for a key that others say is compromised as well, up to the time that they say', () => {
+  test('is required for a key that the caller marks as compromised, from the compromise on', () => {
     const { kid } = proof.keys[0]!
     const covered = { storedCheckpoints: [chain.checkpoint(9)] }
     const atMs = Date.parse(chain.lines[proof.entry.seq]!.recordedAt)
@@ -243,7 +243,7 @@ describe('a kept checkpoint', () => {
   })
 })
 
-test('the name of a note key is the ledger’s origin', () => {
+test('refuses a note key whose name is not the ledger’s origin, with checkpoint_foreign', () => {
   const chain = makeLedger()
   const origin = `elsewhere/${chain.ledger}`
   const noteVerifierKey = formatVerifierKey(origin, chain.noteSigner.key.raw, sha256)

@@ -28,7 +28,7 @@ function verify(record: object | string, chain: TestChain, line: TestLine, item?
   verifyRecord(text, verifyProof(parseEntryProof(JSON.stringify(proof)), TRUST, providers), providers)
 }
 
-test('takes the record that was notarized, alone or in a batch', () => {
+test('accepts a notarized record, single or of a batch', () => {
   const chain = makeChain()
   verify(recordOf(chain, chain.notarize()), chain, chain.lines.at(-1)!)
   const occurredAt = '2026-11-19T12:00:00.000Z'
@@ -40,7 +40,7 @@ test('takes the record that was notarized, alone or in a batch', () => {
   verify(recordOf(chain, chain.notarizeBatch(1)), chain, chain.lines.at(-1)!, 0)
 })
 
-test('takes a parent and references as they were signed, and no others', () => {
+test('accepts the signed parent and references, and no others', () => {
   const chain = makeChain()
   const parent = makeId('rec')
   const references = ['https://erp.example/orders/1', 'jira:OPS-7']
@@ -72,7 +72,7 @@ test('takes a parent and references as they were signed, and no others', () => {
   refuses('document_digest', () => verify({ ...item, references: references.toReversed() }, chain, batch, 1))
 })
 
-test('holds every member that answers show to what was signed, alone and in a batch', () => {
+test('compares every shown member with the signed one, for single records and items of a batch', () => {
   const chain = makeChain()
   const samples = samplesOfItem({
     agents: [makeId('agt'), makeId('agt')],
@@ -95,13 +95,13 @@ test('holds every member that answers show to what was signed, alone and in a ba
   }
 })
 
-test('looks at nothing that the entry does not say', () => {
+test('ignores members that the entry does not sign', () => {
   const chain = makeChain()
   const line = chain.notarize()
   verify({ ...recordOf(chain, line), state: 'X', version: 7, metadata: { a: 1 }, more: 1 }, chain, line)
 })
 
-test('takes a record without its null members, as one that was kept before they were added', () => {
+test('accepts a record without its null members, as stored by older versions', () => {
   const chain = makeChain()
   const line = chain.notarize()
   const batch = chain.notarizeBatch(2)
@@ -118,7 +118,7 @@ test('takes a record without its null members, as one that was kept before they 
   }
 })
 
-test('refuses a record of which anything is not what was signed', () => {
+test('refuses a record with any signed member changed', () => {
   const chain = makeChain()
   const line = chain.notarize()
   const batch = chain.notarizeBatch(2)
@@ -147,7 +147,7 @@ test('refuses a record of which anything is not what was signed', () => {
   }
 })
 
-test('refuses a record without payload and salt, and says where the payload was erased', () => {
+test('refuses a record without payload and salt; the error names the erasure', () => {
   const chain = makeChain()
   const line = chain.notarize()
   const record = recordOf(chain, line)
@@ -161,7 +161,7 @@ test('refuses a record without payload and salt, and says where the payload was 
   refuses('bad_base64url', () => verify({ ...record, salt: '!' }, chain, line))
 })
 
-test('refuses proofs of something else than the record', () => {
+test('refuses a proof of another entry with record_contradicts_proof', () => {
   const chain = makeChain()
   const line = chain.notarize()
   const batch = chain.notarizeBatch(2)
@@ -170,7 +170,7 @@ test('refuses proofs of something else than the record', () => {
   refuses('record_contradicts_proof', () => verify(recordOf(chain, line), chain, chain.erase(line)))
 })
 
-test('a later event of a record repeats its digest, and says nothing of who made it', () => {
+test('an entry of a later step proves id and payload of a record, but not its actor', () => {
   const chain = makeChain()
   const line = chain.notarize()
   const { subject, digest } = line.documents[0]!
@@ -194,7 +194,7 @@ test('a later event of a record repeats its digest, and says nothing of who made
   refuses('document_digest', () => verify({ ...record, payload: {} }, chain, cancelled))
 })
 
-test('refuses what is no record', () => {
+test('refuses malformed JSON, a non-object, and a record above RECORD_BYTES_MAX', () => {
   const chain = makeChain()
   const line = chain.notarize()
   refuses('record_contradicts_proof', () => verify('[]', chain, line))

@@ -101,7 +101,7 @@ function itemOf({ item }: Proof): ReceiptItem {
 const BATCH = proofs.find(({ item }) => item !== undefined && item.index === 1)!
 const BATCH_FILE = fileOf(BATCH.entry.seq, receiptOf(BATCH.entry.seq, itemOf(BATCH)))
 
-test('every entry and item of a ledger has a receipt, and its envelope comes back unchanged', () => {
+test('every entry and item has a valid receipt, and detaching returns the envelope unchanged', () => {
   assert.ok(SIZE > 5)
   for (const [seq, envelope] of ENVELOPES.entries()) {
     const found = verify(fileOf(seq))
@@ -115,7 +115,7 @@ test('every entry and item of a ledger has a receipt, and its envelope comes bac
   }
 })
 
-test('the bytes are those of RFC 9942', () => {
+test('the bytes follow RFC 9942', () => {
   const receipt = decode(receiptOf(2), { useMaps: true, tags: Tagged.preserve(18) }) as Tagged
   const [protectedBytes, unprotected, payload, signature] = receipt.value as [
     Uint8Array,
@@ -156,7 +156,7 @@ test('the key of receipts is a COSE Key of RFC 9053', () => {
   assert.deepEqual(decode(encodeCoseKeySet([signer, signer]), { useMaps: true }), [key, key])
 })
 
-test('a receipt holds for bytes of any kind, for no others, and for none by a record of a batch', () => {
+test('a receipt verifies for its own bytes of any kind, not for other bytes or a batch record', () => {
   const foreign = utf8Encode('no entry of ours')
   const leaves = [...LEAVES, leafHash(sha256, foreign)]
   const root = merkleRoot(sha256, leaves)
@@ -173,7 +173,7 @@ test('a receipt holds for bytes of any kind, for no others, and for none by a re
 
 describe('a receipt is refused', () => {
   const seq = BATCH.entry.seq - 1
-  test('of another leaf, place or size', () => {
+  test('for another leaf, index or size', () => {
     refuses('signature_invalid', () => verify(fileOf(seq, receiptOf(seq + 1))))
     refuses('signature_invalid', () => verify(fileOf(seq, receiptOf(seq, null, { index: seq - 1 }))))
     refuses('proof_contradicts_entry', () => verify(fileOf(seq, receiptOf(seq, null, { size: SIZE - 1 }))))
@@ -181,7 +181,7 @@ describe('a receipt is refused', () => {
     refuses('merkle_path', () => verify(fileOf(seq, receiptOf(seq, null, { path: [] }))))
   })
 
-  test('whose path fits another size: the size is signed', () => {
+  test('if its path fits a smaller size, because the size is signed', () => {
     // The last leaf in a tree of three has the same path as the second leaf in a tree of two. If receipts did not
     // bind the size, entry 2 could be presented as entry 1.
     const [a, b, c] = LEAVES as [Uint8Array, Uint8Array, Uint8Array]
@@ -197,7 +197,7 @@ describe('a receipt is refused', () => {
     refuses('proof_contradicts_entry', () => verify(shown(2, 1)))
   })
 
-  test('of another ledger, or by another key', () => {
+  test('for another ledger or key', () => {
     const other = makeEd25519Signer(sha256, new Uint8Array(32).fill(8))
     const withHead = (head: ReturnType<typeof headOf>) =>
       fileOf(
@@ -222,7 +222,7 @@ describe('a receipt is refused', () => {
     refuses('key_unknown', () => verify(fileOf(seq), { findKey: () => null }))
   })
 
-  test('with an item that is another, or not shown as it was hashed', () => {
+  test('if its item is changed or not shown as hashed', () => {
     const { item, at } = itemOf(BATCH)
     const shown = (changed: Partial<ReceiptItem>) =>
       fileOf(BATCH.entry.seq, receiptOf(BATCH.entry.seq, { item, at, ...changed }))
@@ -237,7 +237,7 @@ describe('a receipt is refused', () => {
   })
 })
 
-describe('what is no receipt', () => {
+describe('malformed receipts', () => {
   const { protectedBytes, signature } = headOf()
   const hash = new Uint8Array(32)
   const proof = encode([SIZE, 0, [hash]], rfc8949EncodeOptions)
@@ -248,7 +248,7 @@ describe('what is no receipt', () => {
   const withProof = (value: unknown) => withVdp(map([-1, [encode(value, rfc8949EncodeOptions)]]))
   const item = (value: unknown) => withVdp(map([-1, [proof]]), [-65_538, value])
 
-  test('is refused by its form', () => {
+  test('are refused for a wrong structure', () => {
     const good = withVdp(map([-1, [proof]]))
     assert.deepEqual(parseInclusionReceipt(good).inclusion, { size: SIZE, index: 0, path: [hash] })
     for (const bytes of [
@@ -297,7 +297,7 @@ describe('what is no receipt', () => {
     refuses('receipt_syntax', () => parseConsistencyReceipt(good))
   })
 
-  test('is refused by its protected header', () => {
+  test('are refused for a wrong protected header', () => {
     const members: [unknown, unknown][] = [
       [1, -8],
       [4, signer.kid],
@@ -337,7 +337,7 @@ describe('what is no receipt', () => {
     refuses('receipt_syntax', () => parseReceiptHeader(encode([1])))
   })
 
-  test('is refused as a statement', () => {
+  test('are refused as a file: a wrong receipt header, structure or size', () => {
     const [, , payload] = (decode(ENVELOPES[0]!, { useMaps: true, tags: Tagged.preserve(18) }) as Tagged)
       .value
     const statement = (unprotected: unknown, said: unknown = payload, by: unknown = signature) =>
@@ -362,7 +362,7 @@ describe('what is no receipt', () => {
   })
 })
 
-test('whatever byte is changed, cut or added, a receipt is refused, and nothing else is thrown', () => {
+test('a receipt with any byte changed, cut or added is refused with a ProofError', () => {
   const files = [fileOf(0), BATCH_FILE]
   const change = fc.record({
     file: fc.constantFrom(...files),
@@ -394,14 +394,14 @@ test('whatever byte is changed, cut or added, a receipt is refused, and nothing 
 })
 
 describe('the tree head in a checkpoint', () => {
-  test('is a line that readers of notes pass over', () => {
+  test('is a signature line that note verifiers ignore', () => {
     const { checkpoint, signatures } = parseCheckpoint(NOTE)
     assert.equal(signatures.length, 2)
     assert.deepEqual(verifyCheckpoint(NOTE, { origin, key: signer.key }, sha256, verifySignature), checkpoint)
     assert.equal(toHex(findTreeHead(NOTE, signer.key, sha256)!), toHex(headOf().signature))
   })
 
-  test('is none where there is no such line, or it is of another key or length', () => {
+  test('is null if its line is missing, of another key, or of another length', () => {
     const bare = signCheckpoint({ origin, size: SIZE, root: ROOT, chain: ROOT }, signer, sha256)
     const other = makeEd25519Signer(sha256, new Uint8Array(32).fill(8))
     assert.equal(findTreeHead(bare, signer.key, sha256), null)
@@ -429,12 +429,12 @@ describe('a consistency receipt', () => {
   const check = (bytes: Uint8Array, checkpoint = kept(3), key = noteKey) =>
     verifyConsistencyReceipt(bytes, checkpoint, key, nativeProviders)
 
-  test('joins every size to the signed one', () => {
+  test('connects every smaller size with the signed size', () => {
     for (let from = 1; from <= SIZE; from++)
       assert.deepEqual(check(receipt(from), kept(from)), { size: SIZE, root: ROOT })
   })
 
-  test('is refused from another checkpoint, ledger or key, or to another size', () => {
+  test('is refused for another checkpoint, ledger, key or size', () => {
     refuses('consistency_missing', () => check(receipt(4)))
     refuses('merkle_path', () => check(receipt(3), { ...kept(3), root: ROOT }))
     refuses('checkpoint_foreign', () => check(receipt(3), { ...kept(3), origin: 'x/y' }))

@@ -17,7 +17,7 @@ const GOOD = signStatement(issuer)
 const parse = (bytes: Uint8Array) => parseSignedStatement(bytes)
 const policy = { issuers: [{ issuer: issuer.issuer, keys: [issuer.key] }] }
 
-test('says what a statement says of itself', () => {
+test('returns issuer, subject, kid, algorithm, content type and payload of a statement', () => {
   const { bytes, alg, kid, issuer: by, subject, contentType, payload } = parse(GOOD)
   assert.deepEqual(bytes, GOOD)
   assert.deepEqual(
@@ -34,7 +34,7 @@ test('says what a statement says of itself', () => {
   assert.equal(parse(signStatement(issuer, { header: new Map([[3, 50]]) })).contentType, '50')
 })
 
-test('empties the unprotected header, and changes nothing else', () => {
+test('removes the unprotected header and changes no other byte', () => {
   const unprotected = new Map<unknown, unknown>([
     [394, [new Uint8Array(300)]],
     ['x', [{ a: 1 }]],
@@ -42,7 +42,7 @@ test('empties the unprotected header, and changes nothing else', () => {
   assert.deepEqual(parse(signStatement(issuer, { unprotected })).bytes, GOOD)
 })
 
-test('takes a header in any order, as COSE libraries write it', () => {
+test('accepts header members in any order, as COSE libraries write them', () => {
   // The header is {15: {2: 's', 1: 'i'}, 4: h'abcd', 3: 'text', 1: -8} in CBOR diagnostic notation.
   const header = new Uint8Array(
     Buffer.from('a40fa2026173016169' + '0442abcd' + '036474657874' + '0127', 'hex'),
@@ -123,7 +123,7 @@ const HEADERS: readonly [ProofErrorCode, [unknown, unknown][]][] = [
   ['cose_header', [[260, 'https://build.example']]],
 ]
 
-test('refuses a header that lacks something, or contradicts itself', () => {
+test('refuses a header with missing or contradictory members', () => {
   for (const [code, changes] of HEADERS)
     refuses(code, () => parse(signStatement(issuer, { header: new Map(changes) })))
   const both = new Map<unknown, unknown>([[4, issuer.kid]])
@@ -131,7 +131,7 @@ test('refuses a header that lacks something, or contradicts itself', () => {
   refuses('cose_header', () => parse(signStatement(issuer, { unprotected: new Map([[2, [4]]]) })))
 })
 
-test('refuses a hash of another length than it says', () => {
+test('refuses a payload hash whose length does not fit its algorithm, with cose_header', () => {
   for (const [alg, bytes] of [
     [-16, 32],
     [-43, 48],
@@ -150,7 +150,7 @@ test('refuses a hash of another length than it says', () => {
   }
 })
 
-test('takes a place of the hashed content that is short text, and no other', () => {
+test('accepts a location of the hashed content only as a text of limited length', () => {
   const at = (location: unknown) => {
     const header = new Map<unknown, unknown>([
       [3, undefined],
@@ -166,7 +166,7 @@ test('takes a place of the hashed content that is short text, and no other', () 
     refuses('cose_header', () => at(location))
 })
 
-test('refuses what is no COSE_Sign1, and a payload that is not there', () => {
+test('refuses bytes that are not COSE_Sign1, and a missing payload, with cose_structure', () => {
   const parts = [new Uint8Array([0xa0]), new Map(), new Uint8Array(), new Uint8Array(64)]
   refuses('cose_structure', () => parse(encode(parts, rfc8949EncodeOptions)))
   refuses('cose_structure', () => parse(encodeSign1([...parts, 1])))
@@ -176,7 +176,7 @@ test('refuses what is no COSE_Sign1, and a payload that is not there', () => {
   refuses('cbor_malformed', () => parse(encode(new Tagged(98, parts), rfc8949EncodeOptions)))
 })
 
-test('a byte order mark is a character of its text, whatever the length', () => {
+test('a byte order mark is an ordinary character of a text of any length', () => {
   for (const text of ['\ufeff', '\ufeffa', `\ufeff${'a'.repeat(64)}`, 'a\ufeff']) {
     const said = parse(signStatement(makeIssuer(text), { subject: text, contentType: text }))
     assert.deepEqual([said.issuer, said.subject, said.contentType], [text, text, text])
@@ -188,7 +188,7 @@ test('a byte order mark is a character of its text, whatever the length', () => 
   assert.equal(parse(signStatement(issuer, { header: labels })).subject, 'pkg:generic/copper@1')
 })
 
-test('refuses a label that is there twice, of any type', () => {
+test('refuses a duplicate header label of any type', () => {
   const headerOf = (value: string) =>
     Buffer.concat([
       Buffer.from('a5012703616304416b0fa2016169026173', 'hex'),
@@ -212,7 +212,7 @@ test('refuses a label that is there twice, of any type', () => {
     assert.equal(parse(of(`a2${one}01${other}01`)).subject, 's')
 })
 
-test('refuses CBOR that is long, deep, doubled, indefinite, longer than necessary or cut off', () => {
+test('refuses CBOR that is too long, too deep, duplicate, indefinite, not shortest or cut off', () => {
   refuses('envelope_too_large', () => parse(new Uint8Array(32_769)))
   for (const hex of [
     '',
@@ -250,7 +250,7 @@ test('refuses CBOR that is long, deep, doubled, indefinite, longer than necessar
   refuses('cbor_malformed', () => parse(concat([Buffer.from('d29804', 'hex'), GOOD.subarray(2)])))
 })
 
-test('refuses text that is no UTF-8, and numbers that only look like labels', () => {
+test('refuses invalid UTF-8, and numbers that are not valid labels', () => {
   // The header is {1: -8, 4: h'6b', 3: 't', 15: {1: '…', 2: 's'}} in CBOR diagnostic notation.
   const withIssuer = (hex: string) => {
     const header = new Uint8Array(Buffer.from(`a40127${'04416b'}${'036174'}0fa201${hex}026173`, 'hex'))
@@ -266,7 +266,7 @@ test('refuses text that is no UTF-8, and numbers that only look like labels', ()
   )
 })
 
-test('refuses a statement in the form of an entry’s envelope, by whom it may be signed', () => {
+test('refuses a statement in the form of an entry’s envelope, with statement_is_entry, for any signer', () => {
   const payload = utf8Encode('{}')
   const kid = new Uint8Array(32)
   const about = { alg: 'EdDSA', kid, issuer: issuer.issuer, subject: 's', issuedAtSeconds: 1 } as const
@@ -303,7 +303,7 @@ test('refuses a statement in the form of an entry’s envelope, by whom it may b
   assert.ok(parse(signStatement(issuer, { header: new Map([...typed, [16, 'application/statement']]) })))
 })
 
-test('a refusal quotes little of what it refuses', () => {
+test('the message of a refusal quotes at most 100 characters', () => {
   for (const header of [new Map([[1, 'x'.repeat(20_000)]]), new Map([[1, new Uint8Array(20_000)]])])
     assert.throws(
       () => parse(signStatement(issuer, { header })),
@@ -316,7 +316,7 @@ test('a refusal quotes little of what it refuses', () => {
   )
 })
 
-test('registers what the policy names, and nothing of another issuer, key, algorithm or content type', () => {
+test('accepts issuers, keys, algorithms and content types of the policy, and no others', () => {
   const check = (bytes: Uint8Array, changes: object = {}) =>
     verifyRegistration(parse(bytes), { ...policy, ...changes }, nativeProviders)
   check(GOOD)
@@ -329,7 +329,7 @@ test('registers what the policy names, and nothing of another issuer, key, algor
   refuses('signature_invalid', () => check(signStatement(makeIssuer(issuer.issuer))))
 })
 
-test('takes either signature of ES256, and no other', () => {
+test('accepts both ES256 signatures, low and high s, and no other', () => {
   const signer = makeIssuer('https://scan.example', 'ES256')
   const found = new Set<boolean>()
   const taken = { issuers: [{ issuer: signer.issuer, keys: [signer.key] }] }
@@ -353,7 +353,7 @@ test('takes either signature of ES256, and no other', () => {
   }
 })
 
-test('whatever comes is refused with a code, in bounded time, and never taken under another signature', () => {
+test('arbitrary bytes are refused with a code in bounded time, and no changed signature is accepted', () => {
   const bytes = fc.oneof(
     fc.uint8Array({ maxLength: 200 }),
     // A valid statement with some bytes changed, removed or doubled.

@@ -69,7 +69,7 @@ function codeOf(work: () => unknown): ProofErrorCode | null {
   }
 }
 
-test('vectors: each is admitted, or refused by its code', () => {
+test('each statement of the vectors is admitted, or refused with the code of the vector', () => {
   for (const { about, code, inLedger, leaf, subject, sent } of [...statements, ...changed]) {
     const bytes = fromHex(sent)
     assert.equal(
@@ -90,7 +90,7 @@ test('vectors: each is admitted, or refused by its code', () => {
   }
 })
 
-test('a ledger of all that are admitted verifies', () => {
+test('a ledger of all admitted statements verifies', () => {
   const chain = makeChain()
   const set = setPolicy(chain, [], policy)
   const admitted = new Set<string>()
@@ -153,7 +153,7 @@ const headers = fc
   })
 const unsigned = fc.oneof(fc.constant([]), changes).map((pairs) => new Map(pairs))
 
-test('whatever the server admits, a verifier of the ledger takes', () => {
+test('the verifier of a ledger accepts every statement that the server admits', () => {
   const [all, admitted] = [runs(4_000), { count: 0 }]
   const splice = fc.option(fc.tuple(fc.nat(), fc.uint8Array({ maxLength: 3 }), fc.nat(3)), { freq: 3 })
   fc.assert(

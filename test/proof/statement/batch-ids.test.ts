@@ -21,7 +21,7 @@ const index = fc.integer({ min: 0, max: BATCH_COUNT_MAX - 1 })
 const numberOf = (bytes: Uint8Array) => BigInt(`0x${Buffer.from(bytes).toString('hex')}`)
 const valueOfId = (of: Uuid) => numberOf(bytesOfUuid(of))
 
-test('the first id of a batch is a fresh one without its low 12 bits, and the others follow it', () => {
+test('the first id of a batch has cleared low 12 bits, and the others follow consecutively', () => {
   fc.assert(
     fc.property(id, index, (fresh, i) => {
       const first = firstRecordId(fresh)
@@ -34,7 +34,7 @@ test('the first id of a batch is a fresh one without its low 12 bits, and the ot
   )
 })
 
-test('texts of the ids are those of consecutive numbers', () => {
+test('formatRecordIds returns the ids of consecutive numbers', () => {
   fc.assert(
     fc.property(id, fc.integer({ min: 1, max: BATCH_COUNT_MAX }), (fresh, count) => {
       const first = firstRecordId(fresh)
@@ -48,7 +48,7 @@ test('texts of the ids are those of consecutive numbers', () => {
   )
 })
 
-test('a record with an entry of its own has an id that none of a batch has, and keeps the other bits', () => {
+test('a record of its own has an id outside every batch, with all other bits unchanged', () => {
   fc.assert(
     fc.property(id, index, (fresh, i) => {
       assert.equal(valueOfId(ownRecordId(fresh)), valueOfId(fresh) | 2_048n)

@@ -31,7 +31,7 @@ const FULL: BatchItem = {
   traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
 }
 
-test('itemBytes is the JCS of the item, whatever its members hold', () => {
+test('itemBytes equals the JCS of the item for any members', () => {
   const text = fc.string({ unit: 'grapheme' })
   const items = fc.record(
     {
@@ -53,22 +53,22 @@ test('itemBytes is the JCS of the item, whatever its members hold', () => {
   )
 })
 
-test('an item of any length is hashed whole', () => {
+test('itemLeaf hashes an item of any length completely', () => {
   for (const text of ['', 'ü'.repeat(1_024), 'ü'.repeat(1_025), 'x'.repeat(5_000)])
     assert.deepEqual(itemLeaf(sha256, text), leafHash(sha256, Buffer.from(text)))
 })
 
-test('takes an item with its optional members, and without', () => {
+test('accepts an item with and without its optional members', () => {
   assert.deepEqual(parseBatchItem(ITEM), ITEM)
   assert.deepEqual(parseBatchItem(FULL), FULL)
 })
 
-describe('an item that is not as it was hashed is refused', () => {
+describe('an item is refused if changed after hashing', () => {
   const leaves = [ITEM, FULL, ITEM].map((item) => itemLeaf(sha256, itemBytes(item)))
   const root = toHex(batchRoot(sha256, leaves))
   const path = inclusionPath(sha256, leaves, 1)
 
-  test('and one that is, is taken', () => {
+  test('the unchanged item is accepted', () => {
     assert.deepEqual(verifyBatchItem(sha256, FULL, 1, 3, path, root), FULL)
   })
 
@@ -88,22 +88,22 @@ describe('an item that is not as it was hashed is refused', () => {
     )
   }
 
-  test('a member missing', () => {
+  test('a missing member, with batch_item', () => {
     const { digest: _, ...item } = FULL
     refuses('batch_item', () => verifyBatchItem(sha256, item, 1, 3, path, root))
     refuses('batch_item', () => parseBatchItem([] as JsonValue))
   })
 
-  test('another record', () => {
+  test('another record id, with merkle_path', () => {
     const item = { ...FULL, record: 'rec_01jegv5gyme0a8000000000002' }
     refuses('merkle_path', () => verifyBatchItem(sha256, item, 1, 3, path, root))
   })
 
-  test('an index that the signed count does not have', () => {
+  test('an index beyond the signed count, with merkle_range', () => {
     refuses('merkle_range', () => verifyBatchItem(sha256, FULL, 3, 3, path, root))
   })
 
-  test('an id of another place, whatever was signed', () => {
+  test('an id of another index, even if signed, with batch_item', () => {
     const moved = inclusionPath(sha256, leaves, 2)
     const [at, count] = [2, 3]
     refuses('batch_item', () => verifyBatchItem(sha256, ITEM, at, count, moved, root))

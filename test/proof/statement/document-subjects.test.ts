@@ -12,7 +12,7 @@ const ID = uuidOfBytes(new Uint8Array(16).fill(7))
 const REC = formatId('rec', ID)
 const CMP = formatId('cmp', ID)
 
-test('each document has one name, and the name leads back to it', () => {
+test('each document has one subject name, which parses back to the document', () => {
   const names: Record<DocumentKind, string> = {
     payload: REC,
     reason: `${REC}/reason`,
@@ -25,7 +25,7 @@ test('each document has one name, and the name leads back to it', () => {
   }
 })
 
-test('what is no document’s name has none', () => {
+test('parseDocumentSubject returns null for any other name', () => {
   const others = [
     '',
     '/reason',

@@ -6,7 +6,7 @@ import { toHex } from '../../../src/proof/bytes.ts'
 import { documentDigest } from '../../../src/proof/statement/document.ts'
 import { nativeProviders } from '../../../src/signing/native.ts'
 
-test('is H(0x03 ‖ salt ‖ canonical)', () => {
+test('the document digest is H(0x03 ‖ salt ‖ canonical)', () => {
   const salts = fc.uint8Array({ minLength: 16, maxLength: 16 })
   fc.assert(
     fc.property(salts, fc.uint8Array(), (salt, canonical) => {
@@ -20,7 +20,7 @@ test('is H(0x03 ‖ salt ‖ canonical)', () => {
   )
 })
 
-test('is the same for documents around and beyond the size of the buffer that it reuses', () => {
+test('the document digest is correct for documents around and above the reused buffer’s size', () => {
   const salt = new Uint8Array(16).fill(7)
   for (const length of [0, 4_078, 4_079, 4_080, 65_536]) {
     const canonical = new Uint8Array(length).fill(0x61)

@@ -42,7 +42,7 @@ const peer = (digit: string) => ({ peer: PEER.replace('1', digit), documents: 'd
 const share = (...digits: string[]) => ({ share: digits.map(peer) })
 const offered = { ...OFFERED, key: undefined }
 
-describe('takes', () => {
+describe('accepts', () => {
   const good: readonly (readonly [string, EntryKind, Change])[] = [
     [
       'a peering of the invited, with its counterpart',
@@ -72,7 +72,7 @@ describe('takes', () => {
   for (const [what, kind, change] of good) test(what, () => assert.equal(parse(kind, change).kind, kind))
 
   for (const kind of RECEIVED_KINDS) {
-    test(`the receipt of ${kind}`, () => {
+    test(`the receipt of a shared ${kind}`, () => {
       const record = Object.hasOwn(ENTRY_KINDS[kind].fields.required, 'record') ? REC : null
       const version = ENTRY_KINDS[kind].movesRecord ? 2 : null
       assert.ok(parse('entry-received', { predicate: { received: { ...RECEIVED, kind, record, version } } }))
@@ -80,7 +80,7 @@ describe('takes', () => {
   }
 })
 
-test('a remote agent has no key, and acts for nobody', () => {
+test('a remote agent has no key and no onBehalfOf', () => {
   const { actor, key, onBehalfOf } = parse('record-activated', { predicate: offered })
   assert.deepEqual({ actor, key, onBehalfOf }, { actor: `${THERE}/${AGT}`, key: null, onBehalfOf: null })
 })
@@ -254,7 +254,7 @@ describe('refuses', () => {
 
   for (const kind of Object.keys(ENTRY_KINDS) as EntryKind[]) {
     if (RECEIVED_KINDS.has(kind)) continue
-    test(`a receipt of ${kind}, which is not shared`, () => {
+    test(`a receipt of ${kind}, which is never shared`, () => {
       for (const [record, version] of [
         [REC, 1],
         [REC, null],

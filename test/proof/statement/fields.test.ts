@@ -108,7 +108,7 @@ const FORMATS: Record<string, readonly [Check, readonly JsonValue[], readonly Js
 
 for (const [name, [check, good, bad]] of Object.entries(FORMATS)) {
   describe(name, () => {
-    for (const value of good) test(`takes ${shown(value)}`, () => assert.equal(check(value), true))
+    for (const value of good) test(`accepts ${shown(value)}`, () => assert.equal(check(value), true))
     for (const value of bad) test(`refuses ${shown(value)}`, () => assert.equal(check(value), false))
   })
 }
@@ -117,7 +117,7 @@ function shown(value: JsonValue): string {
   return JSON.stringify(value).slice(0, 60)
 }
 
-test('the days of a time are those of its month, as Date has them', () => {
+test('isTime accepts exactly the existing days of each month, as Date does', () => {
   for (const year of ['0000', '0004', '1900', '2000', '2026', '2028', '2100', '9999'])
     for (let month = 1; month <= 13; month++)
       for (let day = 0; day <= 32; day++) {

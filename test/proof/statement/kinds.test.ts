@@ -12,14 +12,14 @@ import { serverDifferencesOf } from '../../helpers/server-columns.ts'
 
 const KINDS = Object.keys(ENTRY_KINDS) as EntryKind[]
 
-test('a predicate type names its kind, and the other way round', () => {
+test('predicate types and kinds map to each other', () => {
   for (const kind of KINDS) {
     assert.equal(predicateTypeOf(kind), `https://tallystick.dev/predicates/${kind}/v1`)
     assert.equal(findKind(predicateTypeOf(kind)), kind)
   }
 })
 
-test('knows no other kind, not even what every object has', () => {
+test('findKind returns null for any other text, such as constructor and __proto__', () => {
   for (const text of ['', 'record-notarised', 'constructor', '__proto__', 'toString']) {
     assert.equal(findKind(`https://tallystick.dev/predicates/${text}/v1`), null)
   }
@@ -27,7 +27,7 @@ test('knows no other kind, not even what every object has', () => {
   assert.equal(findKind('record-notarized'), null)
 })
 
-test('a state moves where the lifecycle says, and nowhere else', () => {
+test('a state changes only as the lifecycle allows', () => {
   const states = [null, ...new Set(LIFECYCLE.map((way) => way.to))]
   const outcomes = [undefined, 'pass', 'fail', 'accept', 'reject']
   let ways = 0
@@ -44,7 +44,7 @@ test('a state moves where the lifecycle says, and nowhere else', () => {
   assert.equal(ways, LIFECYCLE.length)
 })
 
-test('nothing leads out of a terminal state but the overturning of a rejection', () => {
+test('a terminal state has no next event, except an overturned rejection', () => {
   for (const state of ['RECORDED', 'ACCEPTED', 'CANCELLED', 'EXPIRED']) {
     assert.ok(!LIFECYCLE.some((way) => way.from === state))
   }
@@ -54,13 +54,13 @@ test('nothing leads out of a terminal state but the overturning of a rejection',
   )
 })
 
-test('events of records, and only they, move a record', () => {
+test('exactly the kinds of the lifecycle have movesRecord', () => {
   for (const kind of KINDS) {
     const moves = LIFECYCLE.some((way) => way.kind === kind)
     assert.equal(ENTRY_KINDS[kind].movesRecord, moves, kind)
   }
 })
 
-test('columns that the server alone reads are as the list has them', () => {
+test('the server’s columns differ from the statement’s members only as listed', () => {
   for (const kind of KINDS) assert.deepEqual(serverDifferencesOf(kind, ENTRY_KINDS[kind]), [], kind)
 })

@@ -20,7 +20,7 @@ const place = fc.record({
 })
 const nonces = fc.uint8Array({ minLength: 4, maxLength: 4 })
 
-test('the id of an offered completion is its nonce and a hash of where it belongs, of version 8', () => {
+test('an offered completion’s id is a UUIDv8 of its nonce and a hash of its step', () => {
   fc.assert(
     fc.property(place, nonces, ({ ledger, record, version, digest }, nonce) => {
       const made = offeredCompletionId(sha256, { ledger, record, version, digest }, nonce)
@@ -38,7 +38,7 @@ test('the id of an offered completion is its nonce and a hash of where it belong
   )
 })
 
-test('it is the id of no other place, and any other id is none of this place', () => {
+test('an offered completion’s id is valid for its own step only', () => {
   const other = fc.uint8Array({ minLength: 16, maxLength: 16 })
   fc.assert(
     fc.property(place, place, nonces, other, (one, another, nonce, bytes) => {

@@ -51,7 +51,7 @@ describe('the JSON Schema of the predicate of', () => {
   }
 })
 
-test('a time, for JSON Schema, may be on a day that its month lacks', () => {
+test('the JSON Schema of a time accepts a day that its month lacks; isTime refuses this day', () => {
   const validate = ajv.compile(schemaOf(isTime))
   for (const [time, code, schema] of [
     [TIME, true, true],
@@ -63,7 +63,7 @@ test('a time, for JSON Schema, may be on a day that its month lacks', () => {
   }
 })
 
-test('a check that was not described has no schema', () => {
+test('schemaOf throws for a check without a described schema', () => {
   assert.throws(() => schemaOf(() => true), /has no schema/)
 })
 

@@ -25,7 +25,7 @@ const SIGNED = {
   parent: 'rec_01jegv5gyme05800000000000a',
 } as const satisfies SignedMembers
 
-test('members that are signed come back from the columns of rows', () => {
+test('signed members survive the conversion to columns and back', () => {
   const columns = columnsOfSigned(SIGNED)
   assert.deepEqual(
     STORED_MEMBERS.filter(({ row }) => columns[row] === null),
@@ -37,7 +37,7 @@ test('members that are signed come back from the columns of rows', () => {
   assert.deepEqual(addSigned({ record: 'rec' }, columnsOfSigned({}), null), { record: 'rec' })
 })
 
-test('an agent of columns is formatted as the caller does', () => {
+test('addSigned formats agents with the caller’s function', () => {
   const found = addSigned({}, columnsOfSigned(SIGNED), null, (agent) => `agent ${agent}`)
   assert.equal(found.onBehalfOf, `agent ${parseId('agt', AGENT)}`)
 })
@@ -50,7 +50,7 @@ const LABEL: RecordMember & ColumnlessMember = {
   description: 'a word',
 }
 
-test('members without a column are in the order of their names, and match their pattern', () => {
+test('members without a column are ordered by name, and match their pattern', () => {
   const [stored] = Object.values(STORED_MEMBERS)
   const { name: _, ...column } = stored!
   const inColumn: RecordMember = { of: 'entry', stored: column, shown: true }
@@ -62,7 +62,7 @@ test('members without a column are in the order of their names, and match their 
   assert.deepEqual(['word', 'Word', 1].map(check), [true, false, false])
 })
 
-test('a member without a column is stored as it is signed, and searched by where the table says so', () => {
+test('a member without a column is stored as signed, and searchable only if the table allows a filter', () => {
   const others = OTHER_MEMBERS as (readonly [string, ColumnlessMember])[]
   const added = [['label', LABEL] as const, ['secret', { ...LABEL, filter: false }] as const]
   others.push(...added)

@@ -8,7 +8,7 @@ import { nativeProviders } from '../../../src/signing/native.ts'
 const { sha256 } = nativeProviders
 const uuid = fc.uint8Array({ minLength: 16, maxLength: 16 }).map(uuidOfBytes)
 
-test('a remote agent is written as its ledger and its id, and read back', () => {
+test('a remote agent is formatted as ledger/agent, and parsed back', () => {
   fc.assert(
     fc.property(uuid, uuid, (ledger, agent) => {
       const parts = { ledger: formatId('led', ledger), agent: formatId('agt', agent) }
@@ -17,7 +17,7 @@ test('a remote agent is written as its ledger and its id, and read back', () => 
   )
 })
 
-test('nothing else is a remote agent', () => {
+test('parseRemoteAgent returns null for any other text', () => {
   const [led, agt] = [formatId('led', NIL_UUID), formatId('agt', NIL_UUID)]
   for (const text of [
     '',
@@ -37,7 +37,7 @@ test('nothing else is a remote agent', () => {
     assert.equal(parseRemoteAgent(text), null, text)
 })
 
-test('the id of a remote agent is of version 8, so that no local agent has it', () => {
+test('a remote agent’s id is a UUIDv8, so that no local agent can have this id', () => {
   fc.assert(
     fc.property(uuid, uuid, (ledger, agent) => {
       const text = `${formatId('led', ledger)}/${formatId('agt', agent)}`
@@ -49,7 +49,7 @@ test('the id of a remote agent is of version 8, so that no local agent has it', 
   )
 })
 
-test('is the same for everybody', () => {
+test('the id of a given remote agent is a fixed value', () => {
   const text = 'led_01jegv5gyme00r000000000001/agt_01jegv5gyme00r000000000001'
   assert.equal(remoteAgentId(sha256, text), '8546b2c1-bd2b-821d-96bc-7352d5357752')
 })

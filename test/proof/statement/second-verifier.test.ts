@@ -6,13 +6,13 @@ import { differencesOf, readSecondVerifier } from '../../helpers/second-verifier
 
 const { kinds, steps, item, shown } = readSecondVerifier()
 
-test('the second verifier has the same kinds, each with the same subjects, members, scope and signers', () => {
+test('the Python verifier has the same kinds, with the same subjects, members, scopes and signers', () => {
   assert.deepEqual([...kinds.keys()], Object.keys(ENTRY_KINDS))
   for (const [kind, second] of kinds)
     assert.deepEqual(differencesOf(ENTRY_KINDS[kind as EntryKind], second), [], kind)
 })
 
-test('the second verifier has the same steps of records', () => {
+test('the Python verifier has the same steps of records', () => {
   const own = LIFECYCLE.filter(({ from }) => from !== null)
   assert.deepEqual(
     steps,
@@ -20,7 +20,7 @@ test('the second verifier has the same steps of records', () => {
   )
 })
 
-test('the second verifier has the same members of items, and compares those that answers show', () => {
+test('the Python verifier has the same members of items, and compares the same shown members', () => {
   assert.deepEqual(item, ITEM_NAMES, 'python/src/tallystick/verify/line.py: _ITEM, _ITEM_OPTIONAL')
   assert.deepEqual(shown.toSorted(), SHOWN_TEXTS.toSorted(), 'python/src/tallystick/verify/shown.py: _signed')
 })

@@ -41,7 +41,7 @@ function build(
 }
 
 for (const kind of KINDS) {
-  test(`a ${kind} statement parses to what it was built of`, () => {
+  test(`a ${kind} statement parses to the members from which it was built`, () => {
     const { subjects, predicate } = SAMPLES[kind]
     const parsed = parseStatement(build(kind))
     assert.equal(parsed.kind, kind)
@@ -55,7 +55,7 @@ for (const kind of KINDS) {
     assert.equal(parsed.recordedAtMs, Date.parse(TIME))
   })
 
-  test(`a ${kind} statement with any member missing is refused, or that member is optional`, () => {
+  test(`a ${kind} statement without a required member is refused; without an optional member it parses`, () => {
     const optional = [
       'parent',
       'performer',
@@ -73,7 +73,7 @@ for (const kind of KINDS) {
     }
   })
 
-  test(`a ${kind} statement with a member of a wrong kind, or an unknown one, is refused`, () => {
+  test(`a ${kind} statement with an unknown member, or a member of a wrong type, is refused`, () => {
     for (const name of Object.keys(SAMPLES[kind].predicate)) {
       for (const value of [null, true, '', 0.5, -1, [null], { constructor: 1 }]) {
         if (name === 'expiresAt' && value === null) continue
@@ -89,7 +89,7 @@ for (const kind of KINDS) {
     }
   })
 
-  test(`a ${kind} statement with a subject more, less or of another name is refused`, () => {
+  test(`a ${kind} statement with a missing, additional or renamed subject is refused`, () => {
     const { subjects } = SAMPLES[kind]
     const wrong = [
       subjects.slice(1),
@@ -103,7 +103,7 @@ for (const kind of KINDS) {
   })
 }
 
-test('an agent may act for another, and leave a trace id', () => {
+test('a statement may have onBehalfOf and traceparent', () => {
   const predicate = {
     onBehalfOf: AGT,
     traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
@@ -112,7 +112,7 @@ test('an agent may act for another, and leave a trace id', () => {
   assert.equal(parsed.onBehalfOf, AGT)
 })
 
-test('a batch may hold one record, and a completion may be judged by 256 rules', () => {
+test('a batch may hold one record, and a verification at most 256 rules', () => {
   assert.ok(parseStatement(build('batch-notarized', { predicate: { count: 1 } })))
   const rules = (count: number): object => ({ rules: Array(count).fill({ id: 'a', outcome: 'pass' }) })
   assert.ok(parseStatement(build('completion-verified', { predicate: rules(256) })))
@@ -121,12 +121,12 @@ test('a batch may hold one record, and a completion may be judged by 256 rules',
   )
 })
 
-describe('takes as what may be erased', () => {
+describe('payload-erased with the subject', () => {
   for (const name of [REC, CMP, `${REC}/reason`, `${CMP}/values`]) {
     test(name, () => assert.ok(parseStatement(build('payload-erased', { subjects: [name] }))))
   }
   for (const name of [LED, `${REC}/values`, `${CMP}/reason`, `${REC}/reason/x`, `${REC}/`, `/${REC}`]) {
-    test(`but not ${name}`, () => {
+    test(`${name} is refused with statement_subject`, () => {
       refuses('statement_subject', () => parseStatement(build('payload-erased', { subjects: [name] })))
     })
   }
@@ -299,7 +299,7 @@ describe('refuses', () => {
   }
 })
 
-describe('the statement around', () => {
+describe('the in-toto statement', () => {
   const good = JSON.parse(vectors.entries[1]!.statement) as Record<string, JsonValue>
   const parse = (statement: JsonValue): unknown => parseStatement(utf8Encode(JSON.stringify(statement)))
   const digest = { sha256: HASH }
@@ -351,19 +351,19 @@ describe('the statement around', () => {
   for (const [what, code, statement] of wrong)
     test(`refuses ${what}`, () => refuses(code, () => parse(statement)))
 
-  test('refuses bytes that are no UTF-8, and text that is not strict JSON', () => {
+  test('refuses invalid UTF-8 and text that is not strict JSON', () => {
     refuses('bad_utf8', () => parseStatement(new Uint8Array([0xff])))
     refuses('json_syntax', () => parseStatement(utf8Encode(`${vectors.entries[1]!.statement} x`)))
     const twice = vectors.entries[1]!.statement.replace('"version":1', '"version":1,"version":1')
     refuses('json_duplicate_member', () => parseStatement(utf8Encode(twice)))
   })
 
-  test('may be in another order and with spaces: what counts is that its bytes are kept', () => {
+  test('accepts members in any order and white space', () => {
     const reordered = Object.fromEntries(Object.entries(good).reverse())
     assert.equal(parseStatement(utf8Encode(JSON.stringify(reordered, null, 2))).kind, 'record-notarized')
   })
 
-  test('is built with every name escaped, and without members that are undefined', () => {
+  test('is built with escaped names, and without undefined members', () => {
     const text = buildStatement('type-registered', [{ name: 'a"b', sha256: HASH }], { a: undefined, b: 1 })
     assert.deepEqual(JSON.parse(text), {
       _type: 'https://in-toto.io/Statement/v1',

@@ -90,7 +90,7 @@ const changes = fc.record({
   ),
 })
 
-test('what is about to be signed is refused where parseStatement refuses it, and for the same reason', () => {
+test('refuseUnverifiable refuses a statement exactly where parseStatement does, with the same code', () => {
   const seen = new Set<string | null>()
   fc.assert(
     fc.property(changes, ({ kind, place, value, added }) => {
@@ -122,7 +122,7 @@ test('what is about to be signed is refused where parseStatement refuses it, and
 })
 
 for (const kind of KINDS) {
-  test(`a ${kind} statement with a member that is none of it is refused before it is signed`, () => {
+  test(`a ${kind} statement with an unknown or malformed member is refused before signing`, () => {
     const { subjects, predicate } = said(kind)
     const refuse = (change: object, names: readonly Subject[] = subjects) => {
       const members = { ...predicate, ...change }
@@ -141,7 +141,7 @@ for (const kind of KINDS) {
   })
 }
 
-test('a digest that is none, and a name that is no text, are refused', () => {
+test('refuses an invalid digest and a name that is not a text, with statement_subject', () => {
   const { predicate } = said('record-notarized')
   for (const subject of [
     { name: 'rec', sha256: 'ab' },

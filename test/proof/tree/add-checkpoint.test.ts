@@ -53,7 +53,7 @@ function judgeBody(body: string, seen: SeenTree | null, providers: ProofProvider
 }
 const seenAt = (size: number, fork?: number): SeenTree => ({ size, root: rootOf(size, fork) })
 
-test('a first checkpoint is taken on trust, and a later one by its proof', () => {
+test('accepts a first checkpoint without proof, and a later one with a consistency proof', () => {
   const first = judge({ old: 0, path: [], note: noteOf(5, rootOf(5)) }, null)
   assert.equal(first.refusal, null)
   assert.deepEqual(first.signed?.tree, { origin: ORIGIN, size: 5, root: rootOf(5), extensions: [] })
@@ -61,7 +61,7 @@ test('a first checkpoint is taken on trust, and a later one by its proof', () =>
   assert.equal(judge(later, seenAt(5)).refusal, null)
 })
 
-test('the empty tree, the same tree again, extension lines and lines of other keys are taken', () => {
+test('accepts the empty tree, an unchanged tree, extension lines, and signatures of other keys', () => {
   const taken: [Asked, SeenTree | null][] = [
     [{ old: 0, path: [], note: noteOf(0, rootOf(0)) }, null],
     [{ old: 0, path: [], note: noteOf(3, rootOf(3)) }, seenAt(0)],
@@ -130,11 +130,11 @@ describe('refuses, with the status of the specification', () => {
       assert.equal(ask().refusal?.status, status)
     })
 
-  test('a conflict says how far the log was seen', () => {
+  test('a conflict answers 409 with the size last seen of the log', () => {
     assert.deepEqual(judge(good, seenAt(2)).refusal, { status: 409, size: 2 })
   })
 
-  test('nothing that the log did not sign is said to be signed', () => {
+  test('signed is null for a note without the log’s signature', () => {
     assert.equal(judge({ ...good, note: noteOf(3, rootOf(3), { by: other }) }, null).signed, null)
     assert.equal(judge(good, seenAt(2)).signed?.tree.size, 3)
   })
@@ -145,7 +145,7 @@ test('two signed trees of one size are a fork', () => {
   for (const seen of [null, seenAt(3), seenAt(2), seenAt(4)]) assert.ok(!isFork(seen, seenAt(3)))
 })
 
-test('a fault of the witness is no fault of the log', () => {
+test('an error of the witness’s own hash is thrown, not answered as a refusal', () => {
   const asked = { old: 0, path: [], note: noteOf(0, rootOf(0)) }
   const broken = {
     ...nativeProviders,
@@ -156,7 +156,7 @@ test('a fault of the witness is no fault of the log', () => {
   assert.throws(() => judge(asked, null, broken), /^Error: broken$/)
 })
 
-test('requests come back as they were written', () => {
+test('requests survive formatting and parsing', () => {
   const hash = fc.uint8Array({ minLength: 32, maxLength: 32 })
   fc.assert(
     fc.property(fc.maxSafeNat(), fc.array(hash, { maxLength: 63 }), (oldSize, path) => {
@@ -172,7 +172,7 @@ test('requests come back as they were written', () => {
  * one root for each size, and never a smaller tree after a larger tree. It cosigns only trees that extend all trees
  * that it cosigned before.
  */
-test('never cosigns two roots of a size, nor back, whatever a log with two histories asks', () => {
+test('never cosigns a second root of a size, or a smaller size, for a log with two histories', () => {
   const FORK = 4
   const ask = fc.record({
     grow: fc.integer({ min: -2, max: 4 }),
@@ -212,7 +212,7 @@ test('never cosigns two roots of a size, nor back, whatever a log with two histo
   assert.ok(cosignedLarger > 100, `only ${cosignedLarger} steps forward`)
 })
 
-test('the tree of the tests is that of the specification', () => {
+test('the tree of these tests follows the specification', () => {
   const [a, b, c] = leaves(3) as [Uint8Array, Uint8Array, Uint8Array]
   assert.equal(toBase64(rootOf(3)), toBase64(nodeHash(sha256, nodeHash(sha256, a, b), c)))
   assert.equal(parseNote(noteOf(3, rootOf(3))).signatures.length, 1)

@@ -17,7 +17,7 @@ test('a chain begins with its ledger’s uuid', () => {
   assert.equal(toHex(genesis(sha256, uuid)), hashOf('tallystick-chain-v1', uuid))
 })
 
-test('each link hashes the one before and the leaf', () => {
+test('each chain hash covers the previous chain hash and the leaf', () => {
   const first = link(sha256, genesis(sha256, uuid), sha256(uuid))
   assert.equal(toHex(first), hashOf(Buffer.from([2]), genesis(sha256, uuid), sha256(uuid)))
   const second = link(sha256, first, first)

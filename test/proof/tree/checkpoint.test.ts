@@ -28,7 +28,7 @@ const SIGNATURE_LINE = NOTE.slice(TEXT.length + 1)
 const VERIFIER = { origin: ORIGIN, key: signer.key }
 const verify = (note: string): Checkpoint => verifyCheckpoint(note, VERIFIER, sha256, verifySignature)
 
-test('a checkpoint comes back as it was signed', () => {
+test('a checkpoint survives signing and parsing', () => {
   const hashes = fc.uint8Array({ minLength: 32, maxLength: 32 })
   fc.assert(
     fc.property(fc.maxSafeNat(), hashes, hashes, (size, root, chain) => {
@@ -46,20 +46,20 @@ test('the text is four lines', () => {
 describe('signatures of others', () => {
   const cosigned = signCheckpoint(CHECKPOINT, witness, sha256).slice(TEXT.length + 1)
 
-  test('are ignored beside ours, whatever they are worth', () => {
+  test('are ignored beside ours, valid or not', () => {
     assert.deepEqual(verify(NOTE + cosigned), CHECKPOINT)
     assert.deepEqual(verify(`${TEXT}\n${cosigned}${SIGNATURE_LINE}`), CHECKPOINT)
     assert.deepEqual(verify(`${NOTE}\u2014 witness.example AAAAAAA=\n`), CHECKPOINT)
     assert.equal(parseCheckpoint(NOTE + cosigned).signatures.length, 2)
   })
 
-  test('do not stand in for ours, under any name', () => {
+  test('do not replace ours, under any name: note_unsigned', () => {
     refuses('note_unsigned', () => verify(`${TEXT}\n${cosigned}`))
     refuses('note_unsigned', () => verify(`${TEXT}\n${SIGNATURE_LINE.replace(ORIGIN, 'witness.example')}`))
   })
 })
 
-test('a signature under our name and key id that does not verify is refused, even beside a good one', () => {
+test('an invalid signature under our name and key id is refused, even beside a valid one', () => {
   const bytes = Buffer.from(SIGNATURE_LINE.trim().split(' ')[2]!, 'base64')
   bytes[20]! ^= 1
   const bad = `\u2014 ${ORIGIN} ${bytes.toString('base64')}\n`
@@ -76,7 +76,7 @@ test('a changed text is refused', () => {
   refuses('signature_invalid', () => verify(NOTE.replace('\n6\n', '\n7\n')))
 })
 
-describe('refuses as no signed note', () => {
+describe('refuses as a malformed signed note', () => {
   const bad: Record<string, string> = {
     nothing: '',
     'a text without signatures': TEXT,
@@ -99,12 +99,12 @@ describe('refuses as no signed note', () => {
   }
   for (const [what, note] of Object.entries(bad)) test(what, () => refuses('note_syntax', () => verify(note)))
 
-  test('but takes 64 signatures', () => {
+  test('accepts 64 signatures', () => {
     assert.deepEqual(verify(`${TEXT}\n${SIGNATURE_LINE.repeat(64)}`), CHECKPOINT)
   })
 })
 
-describe('refuses as no checkpoint of ours', () => {
+describe('refuses as a malformed checkpoint', () => {
   const lines = TEXT.split('\n')
   const withLine = (at: number, line: string): string =>
     lines.map((old, i) => (i === at ? line : old)).join('\n')
@@ -131,7 +131,7 @@ describe('refuses as no checkpoint of ours', () => {
     })
   }
 
-  test('but takes a size of zero, and the largest', () => {
+  test('accepts a size of zero, and the largest size', () => {
     for (const size of [0, Number.MAX_SAFE_INTEGER]) {
       assert.equal(verify(signCheckpoint({ ...CHECKPOINT, size }, signer, sha256)).size, size)
     }
@@ -141,13 +141,13 @@ describe('refuses as no checkpoint of ours', () => {
 describe('a verifier key', () => {
   const text = formatVerifierKey(ORIGIN, signer.key.raw, sha256)
 
-  test('comes back as it was', () => {
+  test('survives formatting and parsing', () => {
     const parsed = parseVerifierKey(text, sha256)
     assert.equal(parsed.origin, ORIGIN)
     assert.deepEqual(parsed.key, signer.key)
   })
 
-  test('may have pluses in its base64', () => {
+  test('may contain plus signs in its base64', () => {
     const found = Array.from({ length: 64 }, (_, i) => makeEd25519Signer(sha256, new Uint8Array(32).fill(i)))
       .map(({ key }) => formatVerifierKey(ORIGIN, key.raw, sha256))
       .find((key) => key.split('+').length > 3)!
@@ -177,7 +177,7 @@ describe('a verifier key', () => {
   }
 })
 
-test('the message that is signed is the text with its last newline', () => {
+test('the signed message is the text including its last newline', () => {
   const { signatures } = parseCheckpoint(NOTE)
   assert.ok(verifySignature(signer.key, utf8Encode(TEXT), signatures[0]!.signature))
 })

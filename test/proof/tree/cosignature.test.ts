@@ -32,7 +32,7 @@ const lineOf = (i: number, seconds = 1_700_000_000, of = text) =>
 const policy = (min?: number) => parseWitnessPolicy(vkeys, min, sha256)
 const count = (note: string) => countCosignatures(parseNote(note), policy(), nativeProviders).cosigned
 
-test('cosignatures are counted by witness, whatever their order, and lines of others are passed over', () => {
+test('cosignatures are counted by witness in any order; lines of other keys are ignored', () => {
   assert.equal(count(NOTE), 0)
   assert.equal(count(NOTE + lineOf(2) + lineOf(0)), 2)
   const stranger = cosign(text, 1, 'w4.example', signerOf(99), sha256)
@@ -52,7 +52,7 @@ test('a witness that cosigned twice counts once', () => {
   assert.equal(count(NOTE + lineOf(0, 5) + lineOf(0, 6)), 1)
 })
 
-test('a checkpoint verifies as before with cosignatures behind it', () => {
+test('a checkpoint with cosignatures still verifies', () => {
   const verifier = { origin: CHECKPOINT.origin, key: log.key }
   assert.deepEqual(verifyCheckpoint(NOTE + lineOf(0), verifier, sha256, verifySignature), CHECKPOINT)
 })
@@ -86,14 +86,14 @@ describe('a note is refused with a cosignature of a known witness', () => {
   }
 })
 
-test('a policy asks for all of its witnesses, or for as many as are named', () => {
+test('a policy requires all of its witnesses by default, or the given minimum', () => {
   assert.equal(policy().min, 3)
   assert.equal(policy(2).min, 2)
   for (const min of [0, 4, 1.5, -1]) refuses('witnesses_too_few', () => policy(min))
   refuses('witnesses_too_few', () => parseWitnessPolicy([], undefined, sha256))
 })
 
-test('a policy refuses keys that are none, of another type, and those that would count twice', () => {
+test('a policy refuses malformed keys, keys of another type, and duplicates', () => {
   const of = (...keys: string[]) => parseWitnessPolicy(keys, 1, sha256)
   refuses('verifier_key', () => of('w1.example'))
   refuses('verifier_key', () => of(formatNoteKey(NAMES[0]!, 'signature', signers[0]!.key.raw, sha256)))

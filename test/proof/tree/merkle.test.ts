@@ -43,7 +43,7 @@ function largestPowerOfTwoBelow(n: number): number {
   return k
 }
 
-test('root and frontier are those of RFC 9162 for every size from 0 to 600', () => {
+test('root and frontier match RFC 9162 for every size from 0 to 600', () => {
   const frontier = emptyFrontier()
   for (let size = 0; size <= SIZE_MAX; size++) {
     const expected = toHex(naiveRoot(LEAVES.slice(0, size)))
@@ -54,7 +54,7 @@ test('root and frontier are those of RFC 9162 for every size from 0 to 600', () 
   }
 })
 
-test('every path of every size from 1 to 64 is that of RFC 9162, and verifies', () => {
+test('every path of every size from 1 to 64 matches RFC 9162 and verifies', () => {
   for (let size = 1; size <= 64; size++) {
     const leaves = LEAVES.slice(0, size)
     const root = merkleRoot(sha256, leaves)
@@ -66,7 +66,7 @@ test('every path of every size from 1 to 64 is that of RFC 9162, and verifies', 
   }
 })
 
-test('paths of sizes up to 600 verify in their place and in no other', () => {
+test('paths of sizes up to 600 verify at their own index only', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: SIZE_MAX }), fc.nat(), fc.nat(), fc.nat(), (size, a, b, c) => {
       const leaves = LEAVES.slice(0, size)
@@ -93,14 +93,14 @@ test('paths of sizes up to 600 verify in their place and in no other', () => {
   )
 })
 
-test('a tree beyond 32 bits still has paths', () => {
+test('a path in a tree of more than 2^32 leaves verifies', () => {
   const size = 2 ** 40 + 1
   const left = LEAVES[0]!
   const root = nodeHash(sha256, left, LEAVES[1]!)
   verifyInclusion(sha256, LEAVES[1]!, size - 1, size, [left], root)
 })
 
-test('reports each perfect subtree once, as it completes', () => {
+test('reports each perfect subtree once, when complete', () => {
   const frontier = emptyFrontier()
   const nodes: string[] = []
   for (const [i, leaf] of LEAVES.slice(0, 300).entries()) {
@@ -116,12 +116,12 @@ test('reports each perfect subtree once, as it completes', () => {
   assert.equal(nodes[2], '2/0')
 })
 
-test('a leaf and a node are told apart by their prefix', () => {
+test('a leaf hash is prefixed with 0x00', () => {
   const bytes = Buffer.from('anything')
   assert.equal(toHex(leafHash(sha256, bytes)), toHex(sha256(Buffer.concat([Buffer.from([0]), bytes]))))
 })
 
-test('a leaf may be larger than any envelope', () => {
+test('leafHash handles data larger than any envelope', () => {
   const bytes = new Uint8Array(40_000).fill(7)
   assert.equal(toHex(leafHash(sha256, bytes)), toHex(sha256(Buffer.concat([Buffer.from([0]), bytes]))))
 })
@@ -141,7 +141,7 @@ describe('refuses', () => {
     })
   }
 
-  test('a path to a leaf that is not there', () => {
+  test('a path to an absent leaf', () => {
     refuses('merkle_range', () => inclusionPath(sha256, LEAVES.slice(0, 3), 3))
   })
 
@@ -149,7 +149,7 @@ describe('refuses', () => {
     refuses('merkle_path', () => verifyInclusion(sha256, LEAVES[0]!, 0, 2, [LEAVES[1]!.subarray(1)], root))
   })
 
-  test('a frontier that no tree of its size has', () => {
+  test('a frontier whose number of hashes does not fit its size', () => {
     refuses('merkle_range', () => frontierRoot(sha256, { size: 3, hashes: [LEAVES[0]!] }))
     refuses('merkle_range', () => frontierRoot(sha256, { size: 0, hashes: [LEAVES[0]!] }))
   })

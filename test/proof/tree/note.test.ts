@@ -6,12 +6,12 @@ import { refuses } from '../refuses.ts'
 
 const lineOf = (name: string, bytes: number) => signatureLine(name, new Uint8Array(4), new Uint8Array(bytes))
 
-test('a note has room for 16 signatures of 5 kB, by names of 255 characters', () => {
+test('accepts a note with 16 signatures of 5 kB by names of 255 characters', () => {
   const lines = Array.from({ length: 16 }, (_, i) => lineOf(`${'x'.repeat(253)}${i + 10}`, 5_000))
   assert.equal(parseNote(`origin\n\n${lines.join('')}`).signatures.length, 16)
 })
 
-test('a note is as long as its limit, in bytes of UTF-8, and no longer', () => {
+test('accepts a note of at most NOTE_BYTES_MAX bytes of UTF-8', () => {
   const end = `\n\n${lineOf('a', 64)}`
   for (const character of ['x', 'é', '漢', '🜁']) {
     const bytes = Buffer.byteLength(character)
@@ -23,7 +23,7 @@ test('a note is as long as its limit, in bytes of UTF-8, and no longer', () => {
   }
 })
 
-test('one line may be as long as the note allows, and there are as many lines as the limit, and no more', () => {
+test('accepts a line as long as the note allows, and at most NOTE_SIGNATURES_MAX lines', () => {
   const long = lineOf('a', Math.floor(((NOTE_BYTES_MAX - 32) / 4) * 3))
   assert.ok(parseNote(`x\n\n${long}`).signatures[0]!.signature.length > 98_000)
   const lines = (count: number) => `x\n\n${lineOf('a', 64).repeat(count)}`
@@ -31,14 +31,14 @@ test('one line may be as long as the note allows, and there are as many lines as
   refuses('note_syntax', () => parseNote(lines(NOTE_SIGNATURES_MAX + 1)))
 })
 
-test('a note without characters that C2SP bars is taken, whatever else it holds', () => {
+test('accepts all characters except those that C2SP forbids', () => {
   for (const text of ['\u007f', '\u0080', '\u0085', '\u2028', '\ufeff', 'a b', '+', '— x'])
     assert.equal(parseNote(`${text}\n\n${lineOf('a', 1)}`).text, `${text}\n`)
   for (const text of ['\u0000', '\t', '\r', '\u001f', '\ud800'])
     refuses('note_syntax', () => parseNote(`${text}\n\n${lineOf('a', 1)}`))
 })
 
-test('a hostile note takes no more than time in proportion to its length', () => {
+test('a hostile note is parsed in linear time', () => {
   // With a backtracking regular expression or with `split`, parsing any of these shapes would take minutes instead of
   // milliseconds.
   const shapes = ['\n', '\n\n', '— ', '— a ', ' ', '=', 'A', '+', '\u00a0', '\n— a AAAAAAA=']

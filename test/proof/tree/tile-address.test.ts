@@ -31,7 +31,7 @@ function spell({ level, tile, width }: TileAddress): string {
   return `${level}/${[...elements.map((three) => `x${three}`), last].join('/')}${width < 256 ? `.p/${width}` : ''}`
 }
 
-test('an address is the one of the specification, and is read as it was written', () => {
+test('a tile address is formatted as in the specification, and parsed back', () => {
   assert.equal(formatTileAddress({ level: 0, tile: 1_234_067, width: 256 }), '0/x001/x234/067')
   fc.assert(
     fc.property(addresses, (address) => {
@@ -42,7 +42,7 @@ test('an address is the one of the specification, and is read as it was written'
   )
 })
 
-test('no other text is an address, and no tile has two', () => {
+test('any other text is refused, and no tile has two addresses', () => {
   const none = [
     '',
     '0',
@@ -95,7 +95,7 @@ test('no other text is an address, and no tile has two', () => {
   )
 })
 
-test('a log has the tiles whose hashes are roots of full subtrees of it', () => {
+test('isCovered is true exactly for tiles whose subtrees are complete in a log of the size', () => {
   fc.assert(
     fc.property(addresses, fc.nat(70_000_000), (address, size) => {
       const level = address.level === 'entries' ? 0 : address.level

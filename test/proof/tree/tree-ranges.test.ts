@@ -59,12 +59,12 @@ function naiveProof(size1: number, leaves: readonly Uint8Array[], isWhole = true
 const NAIVE_SIZE_MAX = 1_000
 const EDGES = [1, 2, 3, 254, 255, 256, 257, 511, 512, 513, 65_535, 65_536, 65_537, SIZE_MAX]
 
-test('roots from tiles are the tree’s, at every size around the edges of tiles', () => {
+test('roots computed from tiles equal the tree’s, at every size around tile edges', () => {
   for (const size of EDGES)
     assert.equal(toHex(rootAt(size)), toHex(merkleRoot(sha256, LEAVES.slice(0, size))), `size ${size}`)
 })
 
-test('inclusion paths from tiles are those of RFC 9162, at every size around the edges of tiles', () => {
+test('inclusion paths from tiles match RFC 9162, at every size around tile edges', () => {
   for (const size of EDGES) {
     const indexes = new Set([0, 1, 255, 256, 65_535, 65_536, size >> 1, size - 1].filter((i) => i < size))
     for (const index of indexes) {
@@ -83,7 +83,7 @@ test('inclusion paths from tiles are those of RFC 9162, at every size around the
   }
 })
 
-test('consistency proofs from tiles are those of RFC 9162 for every two sizes up to 40', () => {
+test('consistency proofs from tiles match RFC 9162 for all pairs of sizes up to 40', () => {
   for (let size2 = 1; size2 <= 40; size2++) {
     for (let size1 = 1; size1 <= size2; size1++) {
       const path = roots(consistencyRanges(size1, size2))
@@ -102,7 +102,7 @@ test('consistency proofs between all sizes around the edges of tiles verify', ()
   }
 })
 
-test('paths and proofs of any tree verify, and take at most four slices of a level', () => {
+test('paths and proofs in trees of any size verify, and read at most four slices of a level', () => {
   const anySize = fc.integer({ min: 1, max: SIZE_MAX })
   fc.assert(
     fc.property(anySize, fc.nat(), (size, a) => {
@@ -121,7 +121,7 @@ test('paths and proofs of any tree verify, and take at most four slices of a lev
   )
 })
 
-test('a tree beyond 32 bits takes a slice of each of its levels, and no more', () => {
+test('a path in a tree of 2^48 leaves reads at most one slice of each level', () => {
   const size = 2 ** 48 + 1
   const slices = slicesOf(inclusionRanges(2 ** 40, size))
   assert.ok(slices.length <= 8, `${slices.length}`)
@@ -130,7 +130,7 @@ test('a tree beyond 32 bits takes a slice of each of its levels, and no more', (
   assert.deepEqual(consistencyRanges(2 ** 48, size), [{ start: 2 ** 48, end: size }])
 })
 
-test('refuses leaves and sizes that no tree has', () => {
+test('refuses leaves and sizes outside the tree', () => {
   for (const [index, size] of [
     [3, 3],
     [-1, 3],
@@ -152,7 +152,7 @@ test('refuses leaves and sizes that no tree has', () => {
   }
 })
 
-test('refuses slices that are missing, begin too late or end too early', () => {
+test('refuses missing or incomplete slices', () => {
   const ranges = inclusionRanges(300, 1000)
   const whole = read(ranges)
   const changed = (change: (slice: ReadSlice) => ReadSlice[]) => whole.flatMap((s, i) => (i ? s : change(s)))
@@ -183,7 +183,7 @@ function proveTile(
   verifyTile(sha256, { level, hashes }, paths, slices, rootAt(size))
 }
 
-test('every tile of a tree is proved by it, full or not, and no other in its place', () => {
+test('every full or partial tile verifies at its own position only', () => {
   for (const size of EDGES) {
     for (const level of [0, 1, 2]) {
       const hashes = Math.floor(size / TILE_HASHES ** level)
@@ -201,7 +201,7 @@ test('every tile of a tree is proved by it, full or not, and no other in its pla
   }
 })
 
-test('a tile that the tree does not have is refused', () => {
+test('refuses a tile outside the tree with merkle_range', () => {
   refuses('merkle_range', () => tilePaths({ level: 0, tile: 0, count: 4 }, 3))
   refuses('merkle_range', () => tilePaths({ level: 1, tile: 0, count: 1 }, 255))
   refuses('merkle_range', () => tilePaths({ level: 0, tile: 0, count: 0 }, 3))

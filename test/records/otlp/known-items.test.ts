@@ -22,7 +22,7 @@ const newSender = () => ({ ledgerId: entropy.uuidv7(1), agentId: entropy.uuidv7(
 /** Makes a KnownItems without a database, because these tests never make it read one. */
 const newItems = () => new KnownItems(null as unknown as pg.Pool)
 
-test('requests about the same trace take turns, others do not wait, and a failure lets the next one in', async () => {
+test('requests about the same trace run one after another, others in parallel; a failure releases the trace', async () => {
   const items = newItems()
   const sender = newSender()
   const said: string[] = []
@@ -51,7 +51,7 @@ test('requests about the same trace take turns, others do not wait, and a failur
   ])
 })
 
-test('only so many of a ledger wait', async () => {
+test('at most OTLP_WAITING_MAX requests of a ledger wait; the next one is refused', async () => {
   const items = newItems()
   const sender = newSender()
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -78,7 +78,7 @@ const numbersOf = (array: unknown) => {
   return Array.from({ length: bytes.readInt32BE(12) }, (_, i) => Number(bytes.readBigInt64BE(24 + 12 * i)))
 }
 
-test('a ledger has a share, and of a trace the newest spans are remembered', async () => {
+test('a ledger has a limited share of the memory; of a trace the newest spans stay', async () => {
   const items = pooled(async () => NOTHING)
   const [quiet, loud] = [newSender(), newSender()]
   const span = new Map([['aa', ['x.']]])
@@ -93,7 +93,7 @@ test('a ledger has a share, and of a trace the newest spans are remembered', asy
   assert.deepEqual([...repeated], [['33', [newest]]])
 })
 
-test('of a batch with very many traces none is remembered, and none is held beyond the first', async () => {
+test('a batch with more than OTLP_GROUPS_AT_ONCE_MAX traces is not remembered, and reserves only the first', async () => {
   const names = Array.from({ length: OTLP_GROUPS_AT_ONCE_MAX + 1 }, (_, i) => `${i}`)
   const items = newItems()
   const sender = newSender()
@@ -104,7 +104,7 @@ test('of a batch with very many traces none is remembered, and none is held beyo
   await items.whileReserved(sender, names, () => items.whileReserved(sender, names.slice(-1), async () => {}))
 })
 
-test('what a process remembers is bounded, however many ledgers send, and the last one is remembered', async () => {
+test('the memory of a process is bounded for any number of ledgers, and includes the newest trace', async () => {
   const items = pooled(async () => NOTHING)
   const senders = Array.from({ length: 12 }, newSender)
   for (const sender of senders)
@@ -120,7 +120,7 @@ test('what a process remembers is bounded, however many ledgers send, and the la
   assert.ok(!items.remembers(senders[0]!, new Map([['63 0', []]])))
 })
 
-test('a group that is forgotten while it is read does not count', async () => {
+test('a group evicted from memory during a lookup is not used', async () => {
   const sender = newSender()
   const trace = 'ab'.repeat(16)
   const record = {
@@ -141,7 +141,7 @@ test('a group that is forgotten while it is read does not count', async () => {
   assert.ok(items.figures.items <= OTLP_KNOWN_ITEMS_OF_LEDGER_MAX)
 })
 
-test('what takes too many looks is answered later, and goes on where it was', async () => {
+test('a lookup that needs too many reads is refused with overloaded, and the retry continues there', async () => {
   const sender = newSender()
   const since: number[] = []
   const items = pooled(async ({ values }) => {

@@ -32,7 +32,7 @@ const CONTENT = [
   'mcp.resource.uri',
 ]
 
-test('every name of the conventions for models and agents is known as metadata or as content', () => {
+test('every name of the GenAI conventions is classified as metadata or content', () => {
   const names = NAMES.filter((name) => /^(?:gen_ai|mcp|openai)\./.test(name))
   assert.ok(names.length > 50)
   assert.deepEqual(
@@ -58,7 +58,7 @@ const TOLD = [
   'process.runtime.description',
 ]
 
-test('no name that ends like content is on the list, and each stands on it once, in order', () => {
+test('no content-like name is on the metadata lists; the lists are sorted, without duplicates', () => {
   const all = [...METADATA, ...CODING_AGENT_METADATA]
   assert.deepEqual(
     all.filter(

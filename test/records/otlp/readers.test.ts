@@ -121,7 +121,7 @@ for (const [signal, message] of [
   ['traces', TRACES],
   ['logs', LOGS],
 ] as const)
-  test(`${signal} in JSON and in protobuf become the same records, whatever their values`, () => {
+  test(`${signal} in JSON and in protobuf become the same records, for any values`, () => {
     fc.assert(
       fc.property(
         requestsOf(signal),
@@ -137,7 +137,7 @@ for (const [signal, message] of [
     )
   })
 
-test('thousands of names that have the same replacement stay short', () => {
+test('thousands of names with the same replacement produce a short text', () => {
   const names = Array.from({ length: 2_000 }, (_, i) =>
     String.fromCharCode(0xd800 + (i % 1024), 0xd800 + Math.floor(i / 1024)),
   )
@@ -160,7 +160,7 @@ test('the budget counts the hashed values of a resource that JSON cannot express
   assert.ok(documents < 100, `${documents}`)
 })
 
-test('a resource in two parts, the first of which is bad, rejects only its own spans', () => {
+test('a resource in two parts with a malformed first part rejects only the spans of that part', () => {
   const span = bytesField(
     2,
     protobufOf(itemMessage('traces'), { traceId: 'ab'.repeat(16), spanId: 'ab'.repeat(8) }),
@@ -172,7 +172,7 @@ test('a resource in two parts, the first of which is bad, rejects only its own s
   assert.deepEqual([made.length, rejected], [1, 1])
 })
 
-test('the type of an error is recorded in clear if it is the name of a class or a code', () => {
+test('an error type is recorded in clear only if it is a class name or a code', () => {
   const types = {
     clear: [
       'TypeError',
@@ -192,7 +192,7 @@ test('the type of an error is recorded in clear if it is the name of a class or 
   }
 })
 
-test('a decoded text can be encoded to the same bytes, so that different bytes are different texts', () => {
+test('textOfBytes is reversible, so that different bytes give different texts', () => {
   const lone = /[\ud800-\udfff]/u
   const pieces = fc.array(
     fc.oneof(

@@ -15,7 +15,7 @@ const SETTINGS = {
   isPasswordInUrl: true,
 }
 
-test('keys and passwords come to the worker by message, and not in its command line or environment', async (t) => {
+test('keys and passwords reach the worker by message, not by command line or environment', async (t) => {
   const secrets = {
     DATABASE_URL: 'postgres://owner:secret@127.0.0.1/',
     TALLYSTICK_API_DATABASE_URL: 'postgres://api:secret@127.0.0.1/',
@@ -35,13 +35,13 @@ test('keys and passwords come to the worker by message, and not in its command l
   assert.deepEqual(settings, JSON.parse(JSON.stringify(SETTINGS)))
 })
 
-test('what the worker says when it cannot start is why nothing starts', async (t) => {
+test('start fails with the message of the worker that could not start', async (t) => {
   await assert.rejects(start(t, { settings: { ...SETTINGS, dataDir: '/nowhere' } }), {
     message: 'there is no data',
   })
 })
 
-test('a worker that ends by itself is started again, each time after a longer pause', async (t) => {
+test('a worker that ends by itself is restarted, after longer and longer pauses', async (t) => {
   const { worker, said } = await start(t, { pauseMsMin: 50 })
   const pids = [(await look(worker)).pid]
   for (let times = 0; times < 3; times++) {
@@ -60,7 +60,7 @@ test('a worker that ends by itself is started again, each time after a longer pa
   await until(() => said.filter(({ pid }) => pids.includes(pid!)).length === 3)
 })
 
-test('a stop waits for the round that the worker has begun', async (t) => {
+test('stop waits for the worker’s current round', async (t) => {
   const { worker } = await start(t, { env: { STUB_ROUND_MS: '300' } })
   const { pid } = await look(worker)
   const beganAt = performance.now()
@@ -69,7 +69,7 @@ test('a stop waits for the round that the worker has begun', async (t) => {
   assert.equal(runs(pid), false)
 })
 
-test('a stop during the pause before the next worker starts none', async (t) => {
+test('a stop during the pause before a restart prevents the restart', async (t) => {
   const { worker, said } = await start(t, { pauseMsMin: 60_000 })
   process.kill((await look(worker)).pid, 'SIGKILL')
   await until(() => said.length > 0)
@@ -78,7 +78,7 @@ test('a stop during the pause before the next worker starts none', async (t) => 
   assert.equal(said.length, 1)
 })
 
-test('the worker has half of the threads, and one at least', () => {
+test('the worker gets half of the threads, at least one', () => {
   assert.deepEqual([1, 2, 3, 8].map(workerThreads), [1, 1, 1, 4])
   assert.ok(workerThreads(null) >= 1)
 })

@@ -26,12 +26,12 @@ const plain = { uid: plainUser ?? 0 }
 const settings = { fsync: 'off', shared_buffers: '16MB' }
 const quiet = () => {}
 
-test('the data of a project that the server can reach lies in the project', () => {
+test('the data folder is inside the project if the server can reach the project', () => {
   const project = temporaryDir()
   assert.equal(chooseDataDir(project, { embedded: true, log: quiet }), join(project, '.tallystick'))
 })
 
-test('root: the data of a project that the server cannot enter goes below /var, and stays there', {
+test('root: the data folder is below /var if the server cannot enter the project, and stays there', {
   skip: !root,
 }, (t) => {
   const project = closedDir()
@@ -49,7 +49,9 @@ test('root: the data of a project that the server cannot enter goes below /var, 
   assert.equal(chooseDataDir(project, { embedded: true, log: quiet }), dataDir)
 })
 
-test('a data folder that cannot be made is refused, with what to do', { skip: skipPlain }, async () => {
+test('a data folder that cannot be created is refused with a hint to TALLYSTICK_DATA', {
+  skip: skipPlain,
+}, async () => {
   const dataDir = temporaryDir()
   await assert.rejects(
     startHolder(join(dataDir, 'sub'), plain),
@@ -71,7 +73,7 @@ test('a data folder below /proc is refused too, where a recursive mkdir never re
   assert.match(stdout, /cannot be created \(ENOENT\).*TALLYSTICK_DATA/)
 })
 
-test("a plain user in somebody else's project keeps the data below /var/tmp", { skip: skipPlain }, (t) => {
+test('a plain user in another user’s project gets a data folder below /var/tmp', { skip: skipPlain }, (t) => {
   const project = temporaryDir()
   chmodSync(project, 0o755)
   const script = join(import.meta.dirname, '..', '..', '..', 'src', 'run', 'postgres', 'layout.ts')
@@ -90,7 +92,7 @@ test("a plain user in somebody else's project keeps the data below /var/tmp", { 
   )
 })
 
-test('root: a data folder that was named and cannot be entered is refused, with what to do', {
+test('root: a configured data folder that the server cannot enter is refused with a hint', {
   skip: !root,
 }, async () => {
   await assert.rejects(
@@ -99,13 +101,13 @@ test('root: a data folder that was named and cannot be entered is refused, with 
   )
 })
 
-test('root: the server runs as a user that is not root', { skip: !root }, async (t) => {
+test('root: the server runs as an unprivileged user', { skip: !root }, async (t) => {
   const postgres = await startPostgres({ dataDir: temporaryDir(), settings, temporary: true })
   t.after(() => postgres.stop())
   assert.notEqual(statSync(`/proc/${postgres.pid}`).uid, 0)
 })
 
-test('root: a cluster that a plain user made is run as that user', { skip: skipPlain }, async (t) => {
+test('root: a cluster created by a plain user runs as that user', { skip: skipPlain }, async (t) => {
   const dataDir = temporaryDir()
   chownSync(dataDir, plain.uid, plain.uid)
   const holder = await startHolder(dataDir, plain)
@@ -118,7 +120,7 @@ test('root: a cluster that a plain user made is run as that user', { skip: skipP
   assert.deepEqual(await query(postgres.superuserUrl, 'select answer from kept'), [{ answer: 42 }])
 })
 
-test('starts under umask 077, in a folder that is closed to others', async () => {
+test('starts under umask 077, in a folder closed to others', async () => {
   const dataDir = join(temporaryDir(), 'a', 'b')
   const parent = dirname(dirname(dataDir))
   if (!root) chmodSync(parent, 0o700)
@@ -129,13 +131,13 @@ test('starts under umask 077, in a folder that is closed to others', async () =>
   assert.equal(await ends(holder.pid), true)
 })
 
-test('binaries without their library links are completed in place', () => {
+test('missing library links of the binaries are created in place', () => {
   const native = copyOfBinaries(temporaryDir())
   assert.equal(prepareBinaries(join(native, 'bin'), null, temporaryDir(), quiet), join(native, 'bin'))
   assert.equal(existsSync(join(native, 'lib', 'libicuuc.so.60')), true)
 })
 
-test('root: binaries that the server cannot reach are copied once, for everybody to run', {
+test('root: binaries that the server cannot reach are copied once, for all users', {
   skip: !root,
 }, async (t) => {
   const native = copyOfBinaries(closedDir())
@@ -153,7 +155,7 @@ test('root: binaries that the server cannot reach are copied once, for everybody
   assert.equal(readdirSync(dataDir).filter((name) => name.startsWith('binaries-')).length, 1)
 })
 
-test('says so when binaries cannot run at all', () => {
+test('binaries that cannot run are reported with a hint to DATABASE_URL', () => {
   assert.throws(
     () => prepareBinaries('/nonexistent/bin', null, temporaryDir(), quiet),
     /does not run.*DATABASE_URL/s,
@@ -161,7 +163,7 @@ test('says so when binaries cannot run at all', () => {
 })
 
 const DISTRIBUTION = '/usr/lib/postgresql/15/bin'
-test("runs a distribution's Postgres", { skip: !existsSync(DISTRIBUTION) }, async (t) => {
+test('runs the Postgres of a distribution', { skip: !existsSync(DISTRIBUTION) }, async (t) => {
   const postgres = await startPostgres({
     dataDir: temporaryDir(),
     binDir: DISTRIBUTION,

@@ -9,7 +9,7 @@ import { until } from '../../helpers/wait.ts'
 
 const linux = { skip: process.platform !== 'linux' && 'a zombie is known by /proc' }
 
-test('a killed server that nobody has reaped yet is waited for', linux, async (t) => {
+test('waits for a killed server until its process is reaped', linux, async (t) => {
   const { zombie, reap } = await makeZombie(t)
   const cluster = clusterOf(t, zombie)
   setTimeout(reap, 300)
@@ -19,12 +19,16 @@ test('a killed server that nobody has reaped yet is waited for', linux, async (t
   assert.equal(pidIn(cluster), zombie, 'Postgres itself removes the file of a server that is gone')
 })
 
-test('one that nobody ever reaps, as in a container without an init, is disowned', linux, async (t) => {
-  const { zombie } = await makeZombie(t)
-  const cluster = clusterOf(t, zombie)
-  await stopOrphan(cluster, assert.fail)
-  assert.equal(pidIn(cluster), process.pid)
-})
+test(
+  'a killed server that is never reaped, as in a container without init, is disowned',
+  linux,
+  async (t) => {
+    const { zombie } = await makeZombie(t)
+    const cluster = clusterOf(t, zombie)
+    await stopOrphan(cluster, assert.fail)
+    assert.equal(pidIn(cluster), process.pid)
+  },
+)
 
 /**
  * Makes a zombie. A shell starts a child, and is then replaced by a program that never waits for the child. When the

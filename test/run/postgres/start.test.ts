@@ -10,7 +10,7 @@ import { ends, kill, query, runs, startHolder } from './holder.ts'
 
 const settings = { fsync: 'off', shared_buffers: '16MB' }
 
-test('starts a Postgres made for a ledger: durable by default, UTF-8, locale C, checksums, only on 127.0.0.1', async (t) => {
+test('starts Postgres durable, with UTF-8, locale C and checksums, only on 127.0.0.1', async (t) => {
   const postgres = await startPostgres({ dataDir: temporaryDirInMemory(), temporary: true })
   t.after(() => postgres.stop())
   const [row] = await query(
@@ -43,7 +43,7 @@ test('refuses a login without the password', async (t) => {
   await assert.rejects(query(url.href, 'select 1'), { code: '28P01' })
 })
 
-test('keeps data, port and passwords over a stop; keeps the passwords to its owner', async (t) => {
+test('data, port and passwords survive a stop; only the owner can read the passwords', async (t) => {
   const dataDir = temporaryDirInMemory()
   const first = await startPostgres({ dataDir, settings })
   await query(first.ownerUrl, 'create table kept as select 42 as answer')
@@ -57,7 +57,7 @@ test('keeps data, port and passwords over a stop; keeps the passwords to its own
   assert.deepEqual(await query(second.ownerUrl, 'select answer from kept'), [{ answer: 42 }])
 })
 
-test('moves to another port when the remembered one is taken, and says so when a fixed one is', async (t) => {
+test('moves to another port if the remembered one is taken; a fixed port in use is reported', async (t) => {
   const dataDir = putCluster(temporaryDirInMemory())
   const first = await startPostgres({ dataDir, settings })
   await first.stop()
@@ -77,7 +77,7 @@ test('moves to another port when the remembered one is taken, and says so when a
   )
 })
 
-test('refuses a folder that a living process uses, and names the process', async (t) => {
+test('refuses a folder that a running process uses, and names the process', async (t) => {
   const dataDir = temporaryDirInMemory()
   const postgres = await startPostgres({ dataDir, settings, temporary: true })
   t.after(() => postgres.stop())
@@ -87,7 +87,7 @@ test('refuses a folder that a living process uses, and names the process', async
   assert.deepEqual(await query(postgres.superuserUrl, 'select 1 as one'), [{ one: 1 }])
 })
 
-test('of two first starts at the same time on one folder, one wins and one says why it does not start', async () => {
+test('of two simultaneous first starts on one folder, one succeeds and the other reports the reason', async () => {
   const dataDir = temporaryDirInMemory()
   const results = await Promise.allSettled([startHolder(dataDir), startHolder(dataDir)])
   const winners = results.filter((result) => result.status === 'fulfilled')
@@ -110,7 +110,7 @@ for (const signal of ['SIGKILL', 'SIGTERM', 'SIGINT'] as const) {
   })
 }
 
-test('a server that a killed process and its watchdog left behind is stopped by the next start; data stays', async (t) => {
+test('a server orphaned by its process and watchdog is stopped by the next start; data stays', async (t) => {
   const dataDir = putCluster(temporaryDirInMemory())
   const holder = await startHolder(dataDir)
   await query(holder.superuserUrl, 'create table kept as select 42 as answer')
@@ -123,7 +123,7 @@ test('a server that a killed process and its watchdog left behind is stopped by 
   assert.deepEqual(await query(next.superuserUrl, 'select answer from kept'), [{ answer: 42 }])
 })
 
-test('starts again after the server itself was killed, with everything that was committed', async (t) => {
+test('starts with all committed data after the server was killed', async (t) => {
   const dataDir = putCluster(temporaryDirInMemory())
   const first = await startPostgres({ dataDir, settings: { ...settings, fsync: 'on' } })
   await query(first.ownerUrl, 'create table kept as select 42 as answer')
@@ -134,7 +134,7 @@ test('starts again after the server itself was killed, with everything that was 
   assert.deepEqual(await query(second.ownerUrl, 'select answer from kept'), [{ answer: 42 }])
 })
 
-test('a stale pid file that names a process of somebody else does not stand in the way', async (t) => {
+test('a stale pid file with the pid of a foreign process does not prevent the start', async (t) => {
   const dataDir = putCluster(temporaryDirInMemory())
   const first = await startPostgres({ dataDir, settings })
   const pidFile = join(dataDir, 'cluster', 'postmaster.pid')
@@ -146,7 +146,7 @@ test('a stale pid file that names a process of somebody else does not stand in t
   await query(second.superuserUrl, 'select 1')
 })
 
-test('says what is wrong with a setting that Postgres refuses', async () => {
+test('a setting that Postgres refuses is reported with the reason', async () => {
   await assert.rejects(
     startPostgres({
       dataDir: putCluster(temporaryDirInMemory()),

@@ -63,7 +63,7 @@ async function setUp(t: TestContext): Promise<Stage> {
 const errorsOf = ({ archiver }: Stage) => archiver.logged.filter(({ level }) => level === 'error')
 
 test(
-  'a ledger in a bucket verifies, its objects are locked, and it comes back into another database',
+  'a ledger in a bucket verifies, its objects are locked, and another database restores it',
   options,
   async (t) => {
     const stage = await setUp(t)
@@ -107,7 +107,7 @@ test(
   },
 )
 
-test('a bucket that refuses, cuts or is slow now and then is asked again', options, async (t) => {
+test('requests that a bucket refuses, cuts or delays are repeated', options, async (t) => {
   const stage = await setUp(t)
   let requests = 0
   const kinds: readonly HttpFault[] = ['refuse', 'cut', 'slow']
@@ -119,51 +119,43 @@ test('a bucket that refuses, cuts or is slow now and then is asked again', optio
   assert.equal((await stage.verify()).failure, null)
 })
 
-test(
-  'a bucket that loses what it was given, or returns other bytes, is found before the position moves',
-  options,
-  async (t) => {
-    const stage = await setUp(t)
-    const { archiver, faults, app } = stage
-    await archiver.publish()
-    const positionOf = async () =>
-      Number((await app.sql('select size from tallystick.archives'))[0]?.['size'] ?? 0)
-    const faulty: readonly [HttpFault, string, RegExp, RegExp][] = [
-      ['lose', 'PUT', /tile\/0\//, /was written, and is missing/],
-      ['lose', 'PUT', /seals\//, /was written, and is missing/],
-      ['change', 'GET', /lines\//, /reads back differently|differs from/],
-      ['change', 'GET', /tile\/entries\//, /reads back differently|differs from/],
-      ['refuse', 'PUT', /documents\//, /503|Unknown/],
-    ]
-    for (const [fault, method, path, finding] of faulty) {
-      faults.choose = (asked, url) => (asked === method && path.test(url) ? fault : null)
-      archiver.deps.unarchived.resume(archiver.ledger)
-      await archiveLedgers(archiver.deps).catch((error) => assert.ok(error instanceof ArchiveStoreError))
-      assert.match(String(errorsOf(stage).at(-1)?.err), finding, `${fault} ${path}`)
-      assert.equal(await positionOf(), 0)
-      await app.notarize()
-    }
-    faults.choose = () => null
+test('a bucket that loses or changes an object is detected before the position moves', options, async (t) => {
+  const stage = await setUp(t)
+  const { archiver, faults, app } = stage
+  await archiver.publish()
+  const positionOf = async () =>
+    Number((await app.sql('select size from tallystick.archives'))[0]?.['size'] ?? 0)
+  const faulty: readonly [HttpFault, string, RegExp, RegExp][] = [
+    ['lose', 'PUT', /tile\/0\//, /was written, and is missing/],
+    ['lose', 'PUT', /seals\//, /was written, and is missing/],
+    ['change', 'GET', /lines\//, /reads back differently|differs from/],
+    ['change', 'GET', /tile\/entries\//, /reads back differently|differs from/],
+    ['refuse', 'PUT', /documents\//, /503|Unknown/],
+  ]
+  for (const [fault, method, path, finding] of faulty) {
+    faults.choose = (asked, url) => (asked === method && path.test(url) ? fault : null)
     archiver.deps.unarchived.resume(archiver.ledger)
-    await archiver.run()
-    assert.equal(await positionOf(), (await app.entries()).length)
-    assert.equal((await stage.verify()).failure, null)
-  },
-)
+    await archiveLedgers(archiver.deps).catch((error) => assert.ok(error instanceof ArchiveStoreError))
+    assert.match(String(errorsOf(stage).at(-1)?.err), finding, `${fault} ${path}`)
+    assert.equal(await positionOf(), 0)
+    await app.notarize()
+  }
+  faults.choose = () => null
+  archiver.deps.unarchived.resume(archiver.ledger)
+  await archiver.run()
+  assert.equal(await positionOf(), (await app.entries()).length)
+  assert.equal((await stage.verify()).failure, null)
+})
 
-test(
-  'a bucket that lies later is found by whoever verifies, and each object is named',
-  options,
-  async (t) => {
-    const stage = await setUp(t)
-    const { archiver, faults } = stage
-    await archiver.run()
-    const { entries } = await stage.verify()
-    const stored = await archiver.deps.stores.of(archiver.ledger).get(sealName(entries), 1_000_000)
-    for (const { name } of parseSeal(stored!, entries).objects) {
-      faults.choose = (method, url) => (method === 'GET' && url.includes(name) ? 'change' : null)
-      const { failure } = await stage.verify()
-      assert.ok(failure?.reason.startsWith(name), `${name}: ${failure?.reason}`)
-    }
-  },
-)
+test('objects that a bucket changes later are named by verification', options, async (t) => {
+  const stage = await setUp(t)
+  const { archiver, faults } = stage
+  await archiver.run()
+  const { entries } = await stage.verify()
+  const stored = await archiver.deps.stores.of(archiver.ledger).get(sealName(entries), 1_000_000)
+  for (const { name } of parseSeal(stored!, entries).objects) {
+    faults.choose = (method, url) => (method === 'GET' && url.includes(name) ? 'change' : null)
+    const { failure } = await stage.verify()
+    assert.ok(failure?.reason.startsWith(name), `${name}: ${failure?.reason}`)
+  }
+})

@@ -21,7 +21,7 @@ const PYTHON = { ...process.env, PYTHONPATH: resolve(import.meta.dirname, '../..
 const python = (...args: readonly string[]) => spawnSync('python3', args, { env: PYTHON, encoding: 'utf8' })
 const hasPython = python('-c', 'import tallystick.verify.cli').status === 0
 
-test('both verifiers say the same of an archive, whole and damaged, in a directory and from a web server', {
+test('both verifiers agree on an archive, whole and damaged, in a directory and over HTTP', {
   timeout: 180_000,
 }, async (t) => {
   const app = await buildGatedApp(t)
@@ -87,7 +87,7 @@ test('both verifiers say the same of an archive, whole and damaged, in a directo
   assert.equal(seen.size, 5)
 })
 
-test('an archive that is none, or is asked for wrongly, is told apart from one that is damaged', async (t) => {
+test('a missing archive and wrong options are reported apart from a damaged archive', async (t) => {
   const files = temporaryFiles(t)
   const run = async (...args: readonly string[]) => runCli(['verify', ...args], process.env)
   assert.match((await run('--archive', files.directory)).stderr, /has no archive of a ledger/)

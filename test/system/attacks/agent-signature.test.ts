@@ -25,7 +25,7 @@ import { makeChain, makeSigner, type TestChain } from '../../helpers/test-chain.
  * owner. The thief does not have the key of an agent that signs for itself.
  */
 
-test("a thief of all of the server's keys cannot speak for an agent that signs for itself", async (t) => {
+test('a thief of all server keys cannot sign for an agent that requires its own key', async (t) => {
   const audit = await setUpAudit(t)
   const { app } = audit
   const key = await addSigningKey(app, { required: true })
@@ -67,7 +67,7 @@ test("a thief of all of the server's keys cannot speak for an agent that signs f
   assert.match((await openFaults(audit))[0]!.code, /agent_signature_missing/)
 })
 
-test('a key that the thief registers, with whatever signatures it can make, is refused by who verifies', async (t) => {
+test('a signing key that the thief registers fails verification with agent_key_refused', async (t) => {
   const audit = await setUpAudit(t)
   const { app } = audit
   await addSigningKey(app, { required: true })
@@ -103,7 +103,7 @@ const FORGED: readonly (readonly [what: string, code: string, forge: (chain: Tes
 ]
 
 for (const [what, code, forge] of FORGED) {
-  test(`tallystick verify refuses an entry of the thief ${what}`, async (t) => {
+  test(`tallystick verify refuses a thief’s entry ${what}`, async (t) => {
     const chain = makeChain()
     const key = makeSigner()
     chain.registerSigningKey(key, { required: true })

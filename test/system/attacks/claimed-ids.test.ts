@@ -9,7 +9,7 @@ import { verifyOwnExport } from '../federation/unchanged.ts'
  * agents (409 `record_ambiguous`).
  */
 
-test('who claims a record’s id stops nobody’s agents', { timeout: 60_000 }, async (t) => {
+test('a peer that claims another ledger’s record id blocks no agent', { timeout: 60_000 }, async (t) => {
   const home = await meetMallory(t)
   const { victim } = home
   const worker = await victim.addAgent('worker', ['records:write', 'records:read:own'])
@@ -22,7 +22,7 @@ test('who claims a record’s id stops nobody’s agents', { timeout: 60_000 }, 
   const ledgerOf = async (query: string) =>
     (await victim.ask('GET', `/v1/records/${id}${query}`, asWorker)).ledger
 
-  await t.test('an id stays what it meant, for readers', async () => {
+  await t.test('without a peer named, readers get the record that came first', async () => {
     assert.equal(await ledgerOf(''), home.chain.ledger)
     const { data } = await victim.ask('GET', `/v1/records/${id}/entries`, asWorker)
     assert.deepEqual(
@@ -30,7 +30,7 @@ test('who claims a record’s id stops nobody’s agents', { timeout: 60_000 }, 
       [gated.last().envelope],
     )
   })
-  await t.test('for its performer', async () => {
+  await t.test('the performer’s step goes to the record that came first', async () => {
     const { gated: offered } = await victim.ask('POST', `/v1/records/${id}/activate`, {
       ...asWorker,
       body: {},
@@ -42,7 +42,7 @@ test('who claims a record’s id stops nobody’s agents', { timeout: 60_000 }, 
     )
     assert.ok(row!.own)
   })
-  await t.test('and the other one is reached by naming its peer', async () => {
+  await t.test('the other record is read and stepped by naming its peer', async () => {
     assert.equal(await ledgerOf(`?peer=${thief.peer}`), thief.chain.ledger)
     assert.equal(await ledgerOf(`?peer=${home.peer}`), home.chain.ledger)
     const entries = await victim.ask('GET', `/v1/records/${id}/entries?peer=${thief.peer}`, asWorker)
@@ -54,19 +54,22 @@ test('who claims a record’s id stops nobody’s agents', { timeout: 60_000 }, 
     assert.deepEqual([answer.status, answer.body.ledger], [202, thief.chain.ledger])
   })
 
-  await t.test('nor by claiming first: its peer is named, or it is revoked', async () => {
-    const squatted = home.record({ performer: worker.remote })
-    await thief.take([thief.record({ performer: worker.remote }, { record: squatted.record }).last()])
-    await home.take([squatted.last()])
-    const read = (query = '') => victim.ask('GET', `/v1/records/${squatted.record}${query}`, asWorker)
-    assert.equal((await read(`?peer=${home.peer}`)).ledger, home.chain.ledger)
-    await victim.ask('POST', `/v1/peers/${thief.peer}/revoke`, { body: {} })
-    assert.equal((await read()).ledger, home.chain.ledger)
-    const { status } = await victim.send('POST', `/v1/records/${squatted.record}/activate`, {
-      ...asWorker,
-      body: {},
-    })
-    assert.equal(status, 202)
-  })
+  await t.test(
+    'a record whose id a thief claimed first is reached by peer, or after revocation',
+    async () => {
+      const squatted = home.record({ performer: worker.remote })
+      await thief.take([thief.record({ performer: worker.remote }, { record: squatted.record }).last()])
+      await home.take([squatted.last()])
+      const read = (query = '') => victim.ask('GET', `/v1/records/${squatted.record}${query}`, asWorker)
+      assert.equal((await read(`?peer=${home.peer}`)).ledger, home.chain.ledger)
+      await victim.ask('POST', `/v1/peers/${thief.peer}/revoke`, { body: {} })
+      assert.equal((await read()).ledger, home.chain.ledger)
+      const { status } = await victim.send('POST', `/v1/records/${squatted.record}/activate`, {
+        ...asWorker,
+        body: {},
+      })
+      assert.equal(status, 202)
+    },
+  )
   await verifyOwnExport(victim)
 })

@@ -51,7 +51,7 @@ const FLOODS: readonly [what: string, makeKey: () => string | null][] = [
 ]
 
 for (const [what, makeKey] of FLOODS)
-  test(`a flood of keys that nobody has, which name ${what}, takes no share of those who have one`, async (t) => {
+  test(`a flood of invalid keys that name ${what} takes no share of valid keys’ requests`, async (t) => {
     const fresh: string[] = []
     for (let i = 0; i < REQUESTS; i++) fresh.push((await app.newLedger()).key.key)
     const { port, admission } = await listen(t, app)

@@ -17,7 +17,7 @@ function makeStolen(): TestChain {
   return chain
 }
 
-test('a verifier that was told of a stolen key does not ask the export', async (t) => {
+test('verify --compromised refuses a stolen key although the export does not report it', async (t) => {
   const chain = makeStolen()
   const files = temporaryFiles(t)
   const path = files.write('silent.ndjson', `${chain.exportLines().join('\n')}\n`)
@@ -44,7 +44,7 @@ test('a verifier that was told of a stolen key does not ask the export', async (
   assert.equal((await verify('--compromised', since(5), '--checkpoint', covered)).code, 0)
 })
 
-test('what is not understood, or names no key of the ledger, is said', async (t) => {
+test('--compromised refuses malformed values with 64, and reports a kid that has signed nothing', async (t) => {
   const path = temporaryFiles(t).write('ledger.ndjson', `${makeStolen().exportLines().join('\n')}\n`)
   for (const wrong of ['abc', `${'0'.repeat(64)}=yesterday`, `${'0'.repeat(64)}=2026-13-01T00:00:00Z`, '=']) {
     const { code, stderr } = await runAlone(['verify', path, '--compromised', wrong])

@@ -53,7 +53,7 @@ async function attack(app: TestApp, text: string) {
   return { heldMs, elapsedMs, answers: result, othersMs: Math.round(waits[Math.floor(waits.length * 0.99)]!) }
 }
 
-test('no body of 4 MiB holds the others up, however costly it is', async (t) => {
+test('no body of 4 MiB blocks other requests, however costly it is', async (t) => {
   const app = await buildTestApp(t)
   // The first large body starts a thread, so it is not measured.
   await app.send('POST', '/v1/records/batch', { text: `{"x":"${'x'.repeat(BODY_BYTES_MAX)}"}` })
@@ -70,7 +70,7 @@ test('no body of 4 MiB holds the others up, however costly it is', async (t) => 
   }
 })
 
-test('a batch that is as large as it may be holds nobody up, and is taken', async (t) => {
+test('a batch of the maximum size is accepted and blocks no other request', async (t) => {
   const app = await buildTestApp(t)
   const text = (payload: object, count: number) =>
     JSON.stringify({ records: Array.from({ length: count }, () => genericBody(payload)) })
@@ -115,7 +115,7 @@ const TAKES_MORE = new Set([
   'POST /v1/federation/rotations',
 ])
 
-test('a route that does not need more takes 64 KiB', async (t) => {
+test('routes outside the list of larger bodies refuse more than 64 KiB with 413 body_too_large', async (t) => {
   const app = await buildTestApp(t)
   const larger = app.routes.flatMap(({ method, url, bodyLimit, schema }) =>
     schema?.body && (bodyLimit ?? BODY_BYTES_MAX) > BODY_BYTES_MAX ? [`${method} ${url}`] : [],
@@ -127,7 +127,7 @@ test('a route that does not need more takes 64 KiB', async (t) => {
   }
 })
 
-test('a key is charged for the bytes of a body, whatever becomes of it', async (t) => {
+test('the bytes of a refused body count toward the rate limit of its key', async (t) => {
   const app = await buildTestApp(t)
   const manager = await addKey(app, { scopes: ['keys:manage'] })
   const rateLimit = { requestsPerSecond: 1, burst: 100 }

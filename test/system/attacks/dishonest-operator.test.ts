@@ -105,7 +105,7 @@ const HONEST = /^0 INTEGRITY_OK /
 const refused = (code: string, seq?: number) =>
   new RegExp(`^1 INTEGRITY_FAILED ${seq === undefined ? '' : `seq=${seq} `}code=${code} `)
 
-test('two histories of one size: a witness, and a reader with the checkpoint of the other', async (t) => {
+test('two histories of one size are found by a witness, or with a checkpoint of the other', async (t) => {
   const honest = makeHonest()
   const forged = forge(honest, (line, forged) => {
     if (line.seq < TARGET) copy(line, forged)
@@ -131,7 +131,7 @@ test('two histories of one size: a witness, and a reader with the checkpoint of 
   assert.match(await verify(honest, '--checkpoint', ofOther), HONEST)
 })
 
-test('a dropped record: the holder of its receipt or of any later one, and a witness', async (t) => {
+test('a dropped record is found with a receipt or an earlier checkpoint, or by a witness', async (t) => {
   const honest = makeHonest()
   const forged = forge(honest, (line, forged) => {
     if (line.seq !== TARGET) copy(line, forged)
@@ -158,7 +158,7 @@ test('a dropped record: the holder of its receipt or of any later one, and a wit
   assert.deepEqual(await witnesses.ask(honest, KEPT, SIZE), [200, 200, 200])
 })
 
-test('a rewritten payload: who has an earlier checkpoint, export or bundle, and the holder of the receipt', async (t) => {
+test('a rewritten payload is found with an earlier checkpoint, export, bundle or receipt', async (t) => {
   const honest = makeHonest()
   const target = recordOf(honest, honest.lines[TARGET]!)
   const forged = forge(honest, (line, forged) => {
@@ -205,7 +205,7 @@ test('a rewritten payload: who has an earlier checkpoint, export or bundle, and 
   assert.match(await shown(honest), /^0 BUNDLE_OK .* checkpoint=given /)
 })
 
-test('a cut tail: who has a checkpoint or receipt beyond it, a watcher, and a witness that does not go back', async (t) => {
+test('a cut tail is found with a later checkpoint or receipt, a watcher or a witness', async (t) => {
   const honest = makeHonest()
   const forged = forge(honest, (line, forged) => {
     if (line.seq < TARGET) copy(line, forged)
@@ -239,7 +239,7 @@ test('a cut tail: who has a checkpoint or receipt beyond it, a watcher, and a wi
   assert.deepEqual(await witnesses.ask(honest, KEPT, SIZE), [200, 200, 200])
 })
 
-test('a forged agent: its own key; and of a ledger rewritten from before that, who knows its kid or kept something', async (t) => {
+test('an entry forged for an agent, or a rewritten registration of its key, is found', async (t) => {
   const honest = makeChain()
   const own = makeSigner()
   honest.registerSigningKey(own, { required: true })

@@ -17,7 +17,7 @@ const MIB = 1024 * 1024
  */
 const SENT_BYTES_MAX = 16 * MIB
 
-test('an export without end is given up at a bound, and what was kept of it is removed', async (t) => {
+test('verify gives up an endless export at --spool-mib with 69, and removes its temporary file', async (t) => {
   const chain = makeChain()
   const [head] = chain.exportLines()
   const line = `${JSON.stringify(chain.notarize())}\n`.repeat(64)
@@ -46,7 +46,7 @@ test('an export without end is given up at a bound, and what was kept of it is r
   assert.deepEqual(readdirSync(directory), [])
 })
 
-test('standard input has the same bound, and an honest export of that length is taken', async (t) => {
+test('verify gives up endless standard input at the same bound, and accepts an honest export', async (t) => {
   const chain = makeChain()
   while (chain.lines.length < 50) chain.notarize()
   const text = `${chain.exportLines().join('\n')}\n`

@@ -16,7 +16,7 @@ type Forged = {
   readonly record?: boolean
 }
 
-test('nobody is accused by what a peer has not signed', { timeout: 60_000 }, async (t) => {
+test('only entries that the peer itself has signed count as its fork', { timeout: 60_000 }, async (t) => {
   const mallory = await meetMallory(t)
   const { victim, chain, peer } = mallory
   const gated = mallory.record()
@@ -53,29 +53,32 @@ test('nobody is accused by what a peer has not signed', { timeout: 60_000 }, asy
     assert.match(metric, /tallystick_peer_forks(\{[^}]*\})? 0$/m, what)
   }
 
-  await t.test('with bytes that are no entry', async () => {
+  await t.test('random bytes are no fork', async () => {
     const envelope = randomBytes(100).toString('base64')
     await accuse({ line: { leaf: leafOf(envelope), envelope } })
     await nobody('random bytes')
   })
-  await t.test('with an entry that another key has signed', async () => {
+  await t.test('an entry signed by another key is no fork', async () => {
     const thief = makeChain()
     const { subjects, kind, predicate } = appendingOf(created)
     await accuse({ line: thief.append({ kind, subjects, predicate }) })
     await nobody('another key')
   })
-  await t.test('with one that it signed for another place, or as a receipt', async () => {
-    await accuse({ line: other })
-    await accuse({ line: created, record: false, of: other })
-    await accuse({ line: receipt, record: false })
-    await nobody('another place')
-  })
-  await t.test('with its own under another leaf', async () => {
+  await t.test(
+    'an entry that the peer signed for another position, or as a receipt, is no fork',
+    async () => {
+      await accuse({ line: other })
+      await accuse({ line: created, record: false, of: other })
+      await accuse({ line: receipt, record: false })
+      await nobody('another place')
+    },
+  )
+  await t.test('the stored entry itself under another leaf is no fork', async () => {
     await accuse({ line: { leaf: 'ab'.repeat(32), envelope: created.envelope } })
     await nobody('its own')
   })
 
-  await t.test('and what it has signed twice is shown, counted and found', async () => {
+  await t.test('a second entry that the peer signed is shown, counted and reconciled as a fork', async () => {
     const { subjects, kind, predicate, documents } = appendingOf(created)
     const second = chain.append({ kind, subjects, predicate: { ...predicate, maxRevisions: 2 }, documents })
     const [outcome] = await mallory.outcomes([second])

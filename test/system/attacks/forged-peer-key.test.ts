@@ -12,7 +12,7 @@ import { refused, verifyOwnExport } from '../federation/unchanged.ts'
  * delivered as the peer's agent and was paid.
  */
 
-test('a key that no server has taken from a peer signs nothing', async (t) => {
+test('a peer key that was written into the database signs no request', async (t) => {
   const [victim] = await startOrganisations(t, 1)
   const [mallory, other] = [await Mallory.meet(t, victim!), await Mallory.meet(t, victim!)]
   const { id } = await victim!.ask('POST', '/v1/records', {
@@ -34,7 +34,7 @@ test('a key that no server has taken from a peer signs nothing', async (t) => {
     [mallory.url],
   )) as [{ peerId: string }]
 
-  await t.test('anybody who has put it in the place of the peer’s', async () => {
+  await t.test('a thief’s key in the place of the peer’s is refused with key_unknown', async () => {
     await victim!.sql('update tallystick.peer_keys set until_seq = 1000000 where peer_id = $1', [peerId])
     await victim!.sql(
       `insert into tallystick.peer_keys (ledger_id, peer_id, kid, alg, spki)
@@ -56,7 +56,7 @@ test('a key that no server has taken from a peer signs nothing', async (t) => {
     }
   })
 
-  await t.test('nor one that another peer’s row was copied from', async () => {
+  await t.test('a row copied from another peer is refused with key_unknown', async () => {
     await victim!.sql('alter table tallystick.peer_keys disable trigger all')
     await victim!.sql(`delete from tallystick.peer_keys where peer_id = $1 and kid = decode($2, 'hex')`, [
       peerId,
@@ -79,7 +79,7 @@ test('a key that no server has taken from a peer signs nothing', async (t) => {
     await victim!.sql('alter table tallystick.peer_keys enable always trigger proven_session')
   })
 
-  await t.test('and the peer’s own still does, as the one that it names next', async () => {
+  await t.test('the peer’s own key, and the key that it rotates to, are accepted', async () => {
     assert.equal((await lookAtVictims(victim!, id)).version, record.version)
     await mallory.take([offer])
     const { line } = mallory.rotate()

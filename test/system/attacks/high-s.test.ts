@@ -16,7 +16,7 @@ const N = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
  * having the key.
  */
 
-test('of the two envelopes that an ES256 signature makes, one verifies', async () => {
+test('of the two signatures s and n - s of ES256, every verifier accepts only one', async () => {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const key = parsePublicKey('ES256', new Uint8Array(publicKey.export({ format: 'der', type: 'spki' })))
   const statement = new TextEncoder().encode('{"what":"somebody did it"}')

@@ -24,7 +24,7 @@ async function makeKey(app: TestApp, maker: string, body: object = {}) {
 const isLetIn = async (app: TestApp, key: string) =>
   (await app.send('GET', '/v1/ledger', { key })).statusCode === 200
 
-test('whatever a key that ends in a minute makes has ended after it', async (t) => {
+test('a key that expires can make only keys that expire no later', async (t) => {
   let nowMs = Date.now()
   const app = await buildTestApp(t, { now: () => nowMs })
   const expiresAt = new Date(nowMs + MINUTE_MS).toISOString()
@@ -50,7 +50,7 @@ test('whatever a key that ends in a minute makes has ended after it', async (t) 
   await assertVerifies(app)
 })
 
-test('a secret that a rotation lets go gets no other, and makes no key that goes on', async (t) => {
+test('a rotated secret cannot rotate again, and makes only keys that end with it', async (t) => {
   let nowMs = Date.now()
   const app = await buildTestApp(t, { now: () => nowMs })
   const before = await makeKey(app, app.ledger.key.key)
@@ -67,7 +67,7 @@ test('a secret that a rotation lets go gets no other, and makes no key that goes
   assert.deepEqual([await isLetIn(app, made.key), await isLetIn(app, after.key)], [false, true])
 })
 
-test('a key that has been stolen is revoked with all that came of it, and nothing else is', async (t) => {
+test('revoking a stolen key with alsoMade revokes all keys that descend from it, and no other', async (t) => {
   const app = await buildTestApp(t)
   const stolen = await makeKey(app, app.ledger.key.key)
   const honest = await makeKey(app, app.ledger.key.key)
@@ -91,7 +91,7 @@ test('a key that has been stolen is revoked with all that came of it, and nothin
   await assertVerifies(app)
 })
 
-test('of many keys that it has made so many are revoked at a time, and the answer says that there are more', async (t) => {
+test('one revocation ends a limited number of descendants, and hasMore reports the rest', async (t) => {
   const app = await buildTestApp(t)
   const stolen = await makeKey(app, app.ledger.key.key)
   const made = await Promise.all(

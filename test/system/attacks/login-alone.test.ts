@@ -132,7 +132,7 @@ for (const login of LOGINS) {
   })
 }
 
-test('a MAC is of one call: with any other argument changed, swapped or left out it is refused', async (t) => {
+test('a MAC is valid for one call: any changed, swapped or missing argument is refused', async (t) => {
   const { ledger, thief, rows } = await rob(t, 'api')
   const before = await rows()
   const entry = makeEntry(ledger)
@@ -168,7 +168,7 @@ async function captureMac(entries: readonly EntryRow[]): Promise<Buffer> {
   return captured!
 }
 
-test('Postgres gives back every array as it took it, so that both sides hash the same bytes', async (t) => {
+test('Postgres returns every array as it was sent, so that both sides hash the same bytes', async (t) => {
   const { thief } = await rob(t, 'api')
   const columns = [
     [uuid, 'uuid', fc.uint8Array({ minLength: 16, maxLength: 16 }).map(uuidOfBytes)],
@@ -289,7 +289,7 @@ function argumentOf(type: string, place: number, ledgerId: string): string {
   return `(${values[type] ?? 5})::${type}`
 }
 
-test('every table asks for the proof, but for those that append_entries alone fills, which asks for its own', async (t) => {
+test('every table requires a proven session, except tables that only append_entries writes', async (t) => {
   const { database } = await rob(t, 'api')
   const { rows } = await (await connect(t, database.superuserUrl)).query<{ name: string }>(
     `select c.relname as name from pg_class c
@@ -315,7 +315,7 @@ test('every table asks for the proof, but for those that append_entries alone fi
   )
 })
 
-test('the proof of a session is good for that session alone, and ends with `discard all`', async (t) => {
+test('the proof of a session is valid for that session alone, and ends with `discard all`', async (t) => {
   const { database, thief, rows } = await rob(t, 'api')
   const proven = await connect(t, database.apiUrl)
   const { rows: seen } = await proven.query("select current_setting('tallystick.session_mac') as mac")
@@ -331,7 +331,7 @@ test('the proof of a session is good for that session alone, and ends with `disc
   assert.deepEqual(await rows(), before)
 })
 
-test('the proof of a session is seen by no other session of its login', async (t) => {
+test('the proof of a session is invisible to other sessions of its login', async (t) => {
   const { database, thief } = await rob(t, 'api')
   let isOver = false
   const seen = new Set<string>()
@@ -351,7 +351,7 @@ test('the proof of a session is seen by no other session of its login', async (t
   for (const text of texts) assert.doesNotMatch(text, /[0-9a-f]{80}/)
 })
 
-test('where a login may make functions, none of them stands in for one that a proven session calls', async (t) => {
+test('a function that a login creates never replaces one that a proven session calls', async (t) => {
   const { database, ledger, thief, rows } = await rob(t, 'api')
   // Makes a grant that a database has if it was upgraded from Postgres 14.
   const owner = await connect(t, database.superuserUrl)
@@ -371,7 +371,7 @@ test('where a login may make functions, none of them stands in for one that a pr
   assert.deepEqual(await rows(), before)
 })
 
-test('no login but the owner’s reads the keys of the MACs', async (t) => {
+test('only the owner’s login can read the keys of the MACs', async (t) => {
   const { database } = await rob(t, 'api')
   for (const url of [database.apiUrl, database.workerUrl]) {
     const client = await connect(t, url)

@@ -19,11 +19,11 @@ import { buildStage, type Stage } from '../../helpers/webhook-stage.ts'
  * makes the unsigned entry, because the owner can write everything that a stolen login can write.
  */
 
-test('nobody is paid on the word of an agent and a key that no signed entry named', async (t) => {
+test('no settlement signal is sent while an agent and its key have no signed entry', async (t) => {
   const stage = await buildStage(t)
   // The attack is a subtest. So its webhook endpoint and its event tail are closed before the deployment of the whole
   // test is closed.
-  await t.test('by webhook, page or tail, until it is mended', (sub) => attack(sub, stage))
+  await t.test('by webhook, page or tail, until the rows are repaired', (sub) => attack(sub, stage))
 })
 
 async function attack(t: TestContext, stage: Stage): Promise<void> {

@@ -16,7 +16,7 @@ import { buildGatedApp } from '../../helpers/gated-app.ts'
  * entry.
  */
 
-test('a cursor that was moved past an unsigned entry is not believed, and the entry is found', async (t) => {
+test('a cursor moved past an unsigned entry is refused, and the entry is found', async (t) => {
   const { app, audit, round, move } = await setUp(t)
   const before = await cursorOf(audit, app.ledger.ledger.id)
   const { id } = await app.create({ gate: 'auto' })
@@ -41,7 +41,7 @@ test('a cursor that was moved past an unsigned entry is not believed, and the en
   assert.equal((await app.get(id)).state, 'SUBMITTED')
 })
 
-test('a cursor that another ledger had, or that is moved while the ledger grows, is refused without a loop', async (t) => {
+test('a cursor of another ledger, or moved while the ledger grows, is refused without a loop', async (t) => {
   const { app, audit, round, move } = await setUp(t)
   const ledgerId = parseId('led', app.ledger.ledger.id)
   const { id } = await app.reach('SUBMITTED', { gate: 'auto' })
@@ -65,7 +65,7 @@ test('a cursor that another ledger had, or that is moved while the ledger grows,
   assert.equal((await app.get(id)).state, 'ACCEPTED')
 })
 
-test('an older cursor of the ledger costs time alone', async (t) => {
+test('an older cursor of the ledger delays verification and raises no alarm', async (t) => {
   const { app, audit, round } = await setUp(t)
   const { rows } = await audit.pool.query('select * from tallystick.audit_cursors')
   const { id } = await app.reach('SUBMITTED', { gate: 'auto' })
@@ -83,7 +83,7 @@ test('an older cursor of the ledger costs time alone', async (t) => {
   assert.deepEqual(audit.alarms, [])
 })
 
-test('the API’s login keeps the follower from no ledger by the locks that it may take', async (t) => {
+test('locks of the API’s login keep the follower from no ledger', async (t) => {
   const { app, audit } = await setUp(t)
   const thief = await connect(t, app.database.apiUrl)
   await thief.query(

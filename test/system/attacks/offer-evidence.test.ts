@@ -26,7 +26,7 @@ const COSTLY = {
 }
 const EVIDENCE = { kind: 'x', text: 'ab'.repeat(20_000) }
 
-test('evidence that costs a tenant’s schema much delays no other peer', async (t) => {
+test('evidence that is costly to validate delays no other peer', async (t) => {
   const [victim] = await startOrganisations(t, 1)
   const costly = await Mallory.meet(t, victim!)
   const other = await Mallory.meet(t, victim!)

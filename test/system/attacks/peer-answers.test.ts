@@ -16,7 +16,7 @@ import { type Heard, Mallory } from '../federation/mallory.ts'
 
 const PEERS = 5
 
-test('answers of peers hold the worker up no longer than others, however costly they are', async (t) => {
+test('costly answers of peers do not block the worker', async (t) => {
   const [victim] = await startOrganisations(t, 1)
   const peers: Mallory[] = []
   for (let i = 0; i < PEERS; i++) peers.push(await Mallory.meet(t, victim!))
@@ -66,7 +66,7 @@ test('answers of peers hold the worker up no longer than others, however costly 
     })
   }
 
-  await t.test('and anybody who answers so is not asked again soon', async () => {
+  await t.test('a peer with malformed answers is not contacted again soon', async () => {
     const nowMs = Date.now()
     for (const mallory of peers) mallory.lie = () => ({ body: '{"outcomes":7}' })
     await victim!.sql('update tallystick.peer_cursors set resume_at = null')

@@ -13,7 +13,7 @@ import { Mallory, meetMallory } from '../federation/mallory.ts'
 
 /* Finding H4, for peers. Tests costly bodies that a peer sends, or that strangers send to the same routes. */
 
-test('what a peer sends holds nobody up, however costly it is', async (t) => {
+test('a costly body of a peer is refused without blocking the server', async (t) => {
   const mallory = await meetMallory(t)
   // The first large body starts a thread, so it is not measured.
   await mallory.request('entries', `{"x":"${'x'.repeat(BODY_BYTES_MAX)}"}`)
@@ -27,7 +27,7 @@ test('what a peer sends holds nobody up, however costly it is', async (t) => {
   }
 })
 
-test('of somebody who is no peer no more is read than an introduction has', async (t) => {
+test('a costly introduction of an unknown peer is refused quickly, and a longer one with 413', async (t) => {
   const [victim] = await startOrganisations(t, 1)
   const mallory = await Mallory.open(t, victim!)
   const invitation = await mallory.invite()

@@ -36,7 +36,9 @@ const bytesStored = `select (select coalesce(sum(length(envelope)), 0) from tall
   + (select coalesce(sum(length(definition)), 0) from tallystick.received_types)
   + (select coalesce(sum(length(envelope)), 0) from tallystick.peer_forks) as bytes`
 
-test('a peer has so much stored in a day, and no more, whatever it sends', { timeout: 60_000 }, async (t) => {
+test('the daily budget of a peer bounds what is stored, whatever it sends', {
+  timeout: 60_000,
+}, async (t) => {
   const mallory = await meetMallory(t)
   const { victim } = mallory
   const peer = `/v1/peers/${mallory.peer}`
@@ -56,7 +58,7 @@ test('a peer has so much stored in a day, and no more, whatever it sends', { tim
   const taken: TestLine[] = []
   let left: TestLine[] = []
 
-  await t.test('records of 60 KB in requests of 40 are taken up to its budget', async () => {
+  await t.test('records are accepted up to the budget, then refused with 429 peer_full', async () => {
     for (;;) {
       left = flood(mallory)
       const { status, body } = await mallory.request('entries', sentOf(left))
@@ -77,7 +79,7 @@ test('a peer has so much stored in a day, and no more, whatever it sends', { tim
     assert.ok(budget.bytes.used < (await stored()) - before + 5_000, JSON.stringify(budget))
   })
 
-  await t.test('and nothing else of it is stored then', async () => {
+  await t.test('forks, types and steps are then refused too, and not stored', async () => {
     const [first] = taken
     const fork = { ...left[0]!, seq: first!.seq }
     const definition = { name: 'bulk', version: 1, kind: 'gated', text: 'y'.repeat(50_000) }
@@ -99,18 +101,21 @@ test('a peer has so much stored in a day, and no more, whatever it sends', { tim
     }
   })
 
-  await t.test('with a higher budget, or on the next day, the same is taken once', async () => {
-    const signer = mallory.chain.firstSigner
-    await setBudget(null)
-    const { body } = await mallory.request('entries', sentOf(left), { signer })
-    assert.ok(body.outcomes.every(({ outcome }: { outcome: string }) => outcome === 'received'))
-    const again = await unchanged(victim, () => mallory.request('entries', sentOf(left), { signer }))
-    assert.deepEqual(again.body, body)
-    await setBudget(BUDGET)
-    assert.equal((await mallory.request('entries', sentOf(left), { signer })).body.code, 'peer_full')
-    await victim.sql(`update tallystick.peer_budgets set began_at = began_at - interval '1 day'`)
-    assert.deepEqual((await victim.ask('GET', peer)).budget.entries.used, 0)
-    assert.deepEqual((await mallory.request('entries', sentOf(left), { signer })).body, body)
-    await verifyOwnExport(victim)
-  })
+  await t.test(
+    'with a higher budget, or on the next day, the refused records are accepted once',
+    async () => {
+      const signer = mallory.chain.firstSigner
+      await setBudget(null)
+      const { body } = await mallory.request('entries', sentOf(left), { signer })
+      assert.ok(body.outcomes.every(({ outcome }: { outcome: string }) => outcome === 'received'))
+      const again = await unchanged(victim, () => mallory.request('entries', sentOf(left), { signer }))
+      assert.deepEqual(again.body, body)
+      await setBudget(BUDGET)
+      assert.equal((await mallory.request('entries', sentOf(left), { signer })).body.code, 'peer_full')
+      await victim.sql(`update tallystick.peer_budgets set began_at = began_at - interval '1 day'`)
+      assert.deepEqual((await victim.ask('GET', peer)).budget.entries.used, 0)
+      assert.deepEqual((await mallory.request('entries', sentOf(left), { signer })).body, body)
+      await verifyOwnExport(victim)
+    },
+  )
 })

@@ -13,7 +13,7 @@ import { lockHeads, until } from '../../helpers/wait.ts'
  * Part of finding H3: if a client pipelines requests, Node starts all of them immediately, and buffers their answers.
  */
 
-test('what is pipelined begins when the answer before it was taken, in order', async (t) => {
+test('a pipelined request begins after the answer before it, in order', async (t) => {
   const { app, socket } = await setUp(t)
   const body = JSON.stringify(genericBody())
   const headers = ['Content-Type: application/json', `Content-Length: ${body.length}`]
@@ -31,7 +31,7 @@ test('what is pipelined begins when the answer before it was taken, in order', a
   await until(() => answers.statuses().length === 4)
 })
 
-test('a body that comes after its turn has begun arrives whole', async (t) => {
+test('a body that arrives after its pipelined request has begun is read whole', async (t) => {
   const { app, socket } = await setUp(t)
   const answers = read(socket)
   const body = JSON.stringify(genericBody({ text: 'x'.repeat(60_000) }))
@@ -44,7 +44,7 @@ test('a body that comes after its turn has begun arrives whole', async (t) => {
   assert.deepEqual(answers.statuses(), [200, 201])
 })
 
-test('of pages that are pipelined and not read one is made', async (t) => {
+test('of pipelined pages that nobody reads, at most two are made', async (t) => {
   const { app, socket, responses } = await setUp(t)
   const records = Array.from({ length: 60 }, () => genericBody({ text: 'x'.repeat(60_000) }))
   for (let i = 0; i < 2; i++)
@@ -60,7 +60,7 @@ test('of pages that are pipelined and not read one is made', async (t) => {
   await until(() => app.deps.budgets.reads.taken === 0)
 })
 
-test('requests behind one that goes on are not read without end', async (t) => {
+test('requests behind an event stream are not read without limit', async (t) => {
   const { app, socket, sockets } = await setUp(t)
   socket.write(requestText('GET', '/v1/events', app.ledger.key.key, ['Accept: text/event-stream']))
   await until(() => sockets.length === 1)
@@ -77,7 +77,7 @@ test('requests behind one that goes on are not read without end', async (t) => {
   assert.ok(sockets[0]!.bytesRead < 256 * 1024, `${sockets[0]!.bytesRead} bytes were read`)
 })
 
-test('a connection with very many requests at once is closed', async (t) => {
+test('a connection with too many pipelined requests is closed', async (t) => {
   const { app, socket, sockets } = await setUp(t)
   socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(10 * PIPELINED_REQUESTS_MAX))
   await once(socket.resume(), 'close')

@@ -33,7 +33,7 @@ const FORGED: Readonly<Record<string, Forge>> = {
 const BY_SYSTEM = ['agent-registered', 'key-created']
 
 for (const [kind, forge] of Object.entries(FORGED)) {
-  test(`${kind} by a key that may only read, or by nobody, does not verify`, async (t) => {
+  test(`${kind} does not verify by a read-only key, and by system only if allowed`, async (t) => {
     const files = temporaryFiles(t)
     const verify = async (make: (chain: TestChain) => TestLine) => {
       const chain = makeChain()
@@ -54,7 +54,7 @@ for (const [kind, forge] of Object.entries(FORGED)) {
   })
 }
 
-test('whatever a key with one scope does over HTTP verifies: routes and verifier ask for the same', async (t) => {
+test('every entry that a key with one scope makes over HTTP verifies', async (t) => {
   const app = await buildTestApp(t)
   const scoped = await makeSingleScopes(app)
   const ok = async (scope: Scope, method: string, url: string, body?: object, status = 200) => {

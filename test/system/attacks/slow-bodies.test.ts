@@ -22,7 +22,7 @@ const TAKEN = BODIES_BYTES_MAX / 2 / BATCH_BODY_BYTES_MAX
  */
 const GROWTH_MIB_MAX = 200
 
-test('bodies that do not end cost bounded memory, and other ledgers none of their room', async (t) => {
+test('unfinished bodies cost bounded memory, and another ledger can still write', async (t) => {
   const app = await buildTestApp(t)
   const other = (await app.newLedger()).key.key
   await ServerProcess.use(app, async (server) => {
@@ -47,7 +47,7 @@ test('bodies that do not end cost bounded memory, and other ledgers none of thei
   })
 })
 
-test('what is held of a body is given back when it is answered, refused, or its sender goes away', async (t) => {
+test('bytes reserved for a body are released after its answer, refusal or disconnect', async (t) => {
   const { app, port } = await listen(t)
   const { bodies } = app.deps.budgets
   const sender = new Sender(openSocket(t, port), app.ledger.key.key, { bytes: 1_000 })
@@ -61,7 +61,7 @@ test('what is held of a body is given back when it is answered, refused, or its 
   await until(() => reads.taken === 0 && writes.taken === 0)
 })
 
-test('a body in crumbs counts with what is around each', async (t) => {
+test('a body in tiny chunks reserves the overhead of each chunk', async (t) => {
   const { app, port } = await listen(t)
   const { bodies } = app.deps.budgets
   const { bodyLimit } = app.routes.find(({ url, method }) => url === '/v1/records' && method === 'POST')!
@@ -79,7 +79,7 @@ test('a body in crumbs counts with what is around each', async (t) => {
   await until(() => bodies.taken === 0)
 })
 
-test('a request that is not whole in time ends a second later, not thirty', async (t) => {
+test('a request that is not complete in time gets 408 within 6 s', async (t) => {
   const { app, port } = await listen(t)
   app.app.server.headersTimeout = 200
   app.app.server.requestTimeout = 300

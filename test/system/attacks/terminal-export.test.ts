@@ -11,7 +11,7 @@ import { runCommand } from '../../helpers/run-command.ts'
  * ledger in a terminal.
  */
 
-test('an export does not reach a terminal, and reaches a pipe and a file as it is', async (t) => {
+test('export refuses a terminal with 64, and writes to a pipe and a file unchanged', async (t) => {
   const app = await buildCliApp(t)
   const payload = { note: 'paid \u009b31m\u202e\u2066to mallory' }
   await app.notarize({ type: 'generic/1', payload })

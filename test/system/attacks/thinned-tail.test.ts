@@ -57,7 +57,7 @@ const exchanged = (lines: readonly TestLine[]) => [
   ...lines.slice(9),
 ]
 
-test('a tail that was thinned behind a kept checkpoint does not verify, with or without --strict', async (t) => {
+test('a tail thinned behind a kept checkpoint fails with checkpoint_missing_tail, also without --strict', async (t) => {
   const chain = makeQuarter()
   const files = temporaryFiles(t)
   const kept = files.write('kept.note', chain.checkpoint(6))
@@ -76,7 +76,7 @@ test('a tail that was thinned behind a kept checkpoint does not verify, with or 
   }
 })
 
-test('what the last minute holds can be thinned, and nothing older', async (t) => {
+test('an entry of the last minute can be removed unnoticed', async (t) => {
   const chain = makeQuarter()
   const files = temporaryFiles(t)
   // This is the most that an attacker can do: use the checkpoint before the last burst, and remove one entry of the
@@ -91,7 +91,7 @@ test('what the last minute holds can be thinned, and nothing older', async (t) =
   assert.match(stdout, /covered=10 own=10 of 12\n$/)
 })
 
-test('the end can be cut off at an older checkpoint, which one that was kept of what is gone shows', async (t) => {
+test('an export cut off at an older checkpoint fails against a later kept checkpoint', async (t) => {
   const chain = makeQuarter()
   const files = temporaryFiles(t)
   const path = files.write('short.ndjson', exportOf(chain, chain.lines.slice(0, 6), chain.checkpoint(6)))
@@ -104,7 +104,7 @@ test('the end can be cut off at an older checkpoint, which one that was kept of 
   assert.match(found.stdout, /code=checkpoint_beyond_chain /)
 })
 
-test('a tail of which a minute was left does not verify by --strict, and the last line tells that a checkpoint is missing', async (t) => {
+test('a tail thinned to a minute fails --strict, and its last line shows the missing checkpoint', async (t) => {
   const chain = makeQuarter()
   const files = temporaryFiles(t)
   const kept = files.write('kept.note', chain.checkpoint(6))
@@ -123,7 +123,7 @@ test('a tail of which a minute was left does not verify by --strict, and the las
   )
 })
 
-test('an honest export verifies, and its last line tells both checkpoints', async (t) => {
+test('an honest export verifies by --strict, and its last line shows both checkpoints', async (t) => {
   const chain = makeQuarter()
   const files = temporaryFiles(t)
   const kept = files.write('kept.note', chain.checkpoint(6))
@@ -136,7 +136,7 @@ test('an honest export verifies, and its last line tells both checkpoints', asyn
   }
 })
 
-test('a kept checkpoint speaks for the tail where the export has none; --strict asks for the own one too', async (t) => {
+test('a kept checkpoint covers a tail without own checkpoint; --strict requires the own one too', async (t) => {
   const chain = makeQuarter()
   const files = temporaryFiles(t)
   const kept = files.write('kept.note', chain.checkpoint(11))
@@ -153,7 +153,7 @@ test('a kept checkpoint speaks for the tail where the export has none; --strict 
   )
 })
 
-test('a worker that is late is told of, and is no fault; its next checkpoint ends it', async (t) => {
+test('a late checkpoint fails verify until it comes, and is no fault for the audit', async (t) => {
   // The second entry must be a minute later than the first. The database accepts times that differ by at most 30 s from
   // its own. So the server's clock is 27 s slow for the first entry and 30 s fast for the second. The test waits for
   // the remaining 3 s.

@@ -34,7 +34,7 @@ async function setUp(t: TestContext) {
   return { shown, other, witnesses, strict, verify, files }
 }
 
-test('without witnesses each of two histories verifies; with them only the one that they saw', async (t) => {
+test('without witnesses each of two histories verifies; with them only the cosigned one', async (t) => {
   const { shown, other, witnesses, strict, verify } = await setUp(t)
   let cosigned = shown.checkpoint()
   for (const witness of witnesses) cosigned += (await askWitness(witness, shown, 0, 20)).text
@@ -53,7 +53,7 @@ test('without witnesses each of two histories verifies; with them only the one t
   assert.match((await verify(other, moved, ...strict)).stdout, /code=signature_invalid/)
 })
 
-test('a history that goes on from the fork finds no witness either, and a proof of it has no cosignature', async (t) => {
+test('a history that continues the fork gets no cosignature, and its proof fails', async (t) => {
   const { shown, other, witnesses, strict, files } = await setUp(t)
   for (const witness of witnesses) assert.equal((await askWitness(witness, shown, 0, 20)).status, 200)
   other.notarize()
@@ -63,7 +63,7 @@ test('a history that goes on from the fork finds no witness either, and a proof 
   assert.match(stdout, /^PROOF_FAILED code=witnesses_too_few/)
 })
 
-test('one witness that signs anything makes no second history', async (t) => {
+test('a cosignature of one dishonest witness is too few for a second history', async (t) => {
   const { shown, other, witnesses, strict, verify } = await setUp(t)
   for (const witness of witnesses) await askWitness(witness, shown, 0, 20)
   const [{ key, state }] = witnesses as [RunningWitness]

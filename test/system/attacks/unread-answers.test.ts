@@ -27,7 +27,7 @@ const GROWTH_MIB_MAX = 448
  */
 const P99_MS_MAX = 4_000
 
-test('pages that nobody reads cost bounded memory, and the others do not wait', async (t) => {
+test('unread pages cost bounded memory, and other requests do not wait', async (t) => {
   const app = await buildTestApp(t)
   await writeRecords(app)
   const other = (await app.newLedger()).key.key

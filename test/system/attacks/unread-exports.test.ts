@@ -23,7 +23,7 @@ const READERS = 8
  */
 const GROWTH_MIB_MAX = 112
 
-test('exports of long lines that nobody reads hold little', async (t) => {
+test('unread exports of long lines cost bounded memory', async (t) => {
   const app = await buildTestApp(t)
   await writeLongBatch(app)
   await ServerProcess.use(app, async (server) => {

@@ -32,7 +32,7 @@ const refusal = (status: number, code: string) => () => ({
   body: { type: 'x', title: 'x', detail: 'x', status, code, requestId: 'r', retryable: status === 503 },
 })
 
-test('a fork is refused, whatever proof comes with it, and both notes are kept as evidence', async (t) => {
+test('checkpoints watch refuses a fork with any proof, and stores both notes as evidence', async (t) => {
   const { chain, fork, forked, genuine } = makeForked()
   const shown: ShownCheckpoint = { note: chain.checkpoint(10), proof: refusal(503, 'overloaded') }
   const url = await serveCheckpoints(t, chain, shown)
@@ -84,7 +84,7 @@ test('a fork is refused, whatever proof comes with it, and both notes are kept a
   assert.equal(readFileSync(path, 'utf8').trimEnd().split('\n').length, 2)
 })
 
-test('a server that gives no proof is not believed, and it is said what to do', async (t) => {
+test('a server that gives no proof is refused with a hint', async (t) => {
   const { chain, forked } = makeForked()
   const shown: ShownCheckpoint = { note: chain.checkpoint(10), proof: refusal(404, 'not_found') }
   const url = await serveCheckpoints(t, chain, shown)
@@ -116,7 +116,7 @@ test('a server that gives no proof is not believed, and it is said what to do', 
   assert.deepEqual([code, proofs.length, stderr.trimEnd().split('\n').length], [1, 0, 2])
 })
 
-test('what an honest server shows is proved and kept', async (t) => {
+test('checkpoints of an honest server are proved and stored', async (t) => {
   const app = await buildCliApp(t)
   const { publisher } = await auditOf(t, app)
   const path = join(app.files.directory, 'kept.ndjson')

@@ -150,7 +150,7 @@ async function send(
   return { status: response.status, headers: response.headers, body: (await response.json()) as any }
 }
 
-test('moves a ledger with all that it has, and writers, without losing a request', {
+test('a ledger is moved with all its data, under writers, without a lost request', {
   skip,
   timeout: TIMEOUT_MS,
 }, async (t) => {
@@ -256,7 +256,7 @@ test('moves a ledger with all that it has, and writers, without losing a request
   await verify(b, ledger)
 })
 
-test('a ledger that has moved goes on with its peers, holds and witnesses', {
+test('a moved ledger continues with its peers, holds and witnesses', {
   skip,
   timeout: TIMEOUT_MS,
 }, async (t) => {
@@ -326,7 +326,7 @@ test('a ledger that has moved goes on with its peers, holds and witnesses', {
   assert.equal(report.ok, true, JSON.stringify(report))
 })
 
-test('goes on after a kill at each step', { skip, timeout: TIMEOUT_MS }, async () => {
+test('a move continues after a kill at each step', { skip, timeout: TIMEOUT_MS }, async () => {
   for (const line of [/is closed at the source/, /copied rows/, /INTEGRITY_OK/, /is open at the target/]) {
     const ledger = await makeLedger(`killed at ${line.source}`)
     const client = clientOf(ledger)
@@ -356,7 +356,7 @@ async function killAt(line: RegExp, ledger: NewLedger, args: string[]): Promise<
   assert.match(said, line)
 }
 
-test('while a ledger is moved, writes wait and reads go on; undo gives it back unless the target was written', {
+test('during a move writes get 503 ledger_moving and reads work; undo fails after target writes', {
   skip,
   timeout: TIMEOUT_MS,
 }, async () => {
@@ -385,7 +385,7 @@ test('while a ledger is moved, writes wait and reads go on; undo gives it back u
   assert.equal((await send(ledger, '/v1/records', body)).status, 201)
 })
 
-test('an undo that was killed while it waited for writers gives up nothing that was written at the target', {
+test('an undo that was killed while it waited loses no entry written at the target', {
   skip,
   timeout: TIMEOUT_MS,
 }, async (t) => {
@@ -416,7 +416,7 @@ test('an undo that was killed while it waited for writers gives up nothing that 
 })
 
 // This test must be the last, because afterwards the target lacks the key of some ledgers.
-test('a ledger is not moved to where the key that signs it was retired', {
+test('a move is refused if the target has retired the ledger’s key', {
   skip,
   timeout: TIMEOUT_MS,
 }, async () => {

@@ -112,7 +112,7 @@ test('sends every route of the API to the deployment of its ledger', { skip, tim
   }
 })
 
-test('sends what names no ledger, and ledgers that the map lacks, to the deployment of new ones', {
+test('requests without a ledger, or with an unmapped one, go to the deployment of new ledgers', {
   skip,
 }, async () => {
   const unknown = ledgers.b.key.key.replace(/^tly_.{6}/, 'tly_01zzzz')
@@ -134,7 +134,7 @@ test('sends what names no ledger, and ledgers that the map lacks, to the deploym
   assert.equal(refused.status, 400)
 })
 
-test('a key goes before nothing that the caller could add: path and peer header decide only where they are asked', {
+test('the key decides before path and peer header, except on routes that use those', {
   skip,
 }, async () => {
   const response = await fetch(`${haproxy.url}/v1/ledger`, {
@@ -148,7 +148,7 @@ test('a key goes before nothing that the caller could add: path and peer header 
   assert.equal(((await response.json()) as { id: string }).id, ledgers.c.ledger.id)
 })
 
-test('follows a change of the map at run time, from the next request on', { skip }, async () => {
+test('a changed map applies at run time, from the next request on', { skip }, async () => {
   const { command } = haproxy
   const { id } = ledgers.c.ledger
   const whereIsC = async () =>

@@ -17,7 +17,7 @@ const STARTS = [
   /^import\b[^;]*?\bstart(Server|Worker)\b[^']*'[^']*src\/run\/(server|worker)\.ts'/m,
 ]
 
-test('tests, drills and benchmarks start deployments in one way', (t) => {
+test('tests, drills and benchmarks start deployments only by the shared helper', (t) => {
   const files = FOLDERS.flatMap((folder) =>
     readdirSync(join(PROJECT_DIR, folder), { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.ts'))

@@ -14,7 +14,7 @@ type Configuration = {
   readonly servers?: Record<string, Server>
 }
 
-test('the configurations of MCP clients start the proxy, with a command or the URL of a server', () => {
+test('the documented MCP clients start the proxy, with a command or a server’s URL', () => {
   const servers = blocksOf(pageOf('integrations/mcp-proxy.md')).flatMap((block) => {
     const { mcpServers, servers } = JSON.parse(block) as Configuration
     return Object.values({ ...mcpServers, ...servers })
@@ -33,7 +33,7 @@ test('the configurations of MCP clients start the proxy, with a command or the U
   }
 })
 
-test('the settings of the coding agent are those that the hook prints', () => {
+test('the documented settings of the coding agent equal those that the hook prints', () => {
   assert.equal(
     blocksOf(pageOf('integrations/hooks.md'))[0],
     settingsOf("tallystick hook --framework 'claude-code'"),

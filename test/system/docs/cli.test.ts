@@ -38,7 +38,7 @@ test('the page names every exit code, and no other', () => {
   assert.deepEqual(codes, all)
 })
 
-test('every tallystick line of the documentation is a command with options that it has', async () => {
+test('every tallystick line in the documentation is an existing command with existing options', async () => {
   let lines = 0
   for (const [path, text] of pages) {
     for (const [, line] of text.matchAll(

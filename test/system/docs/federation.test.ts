@@ -11,7 +11,7 @@ import { shellBlocks } from './shell-blocks.ts'
 const run = promisify(execFile)
 const BETWEEN_BLOCKS = '\u001e'
 
-test('who pastes the guide to federation shares a record, and proves it', async (t) => {
+test('the pasted guide to federation shares a record, and proves it', async (t) => {
   const [acme, bolt] = (await startOrganisations(t, 2)) as [Organisation, Organisation]
   const dir = temporaryDir()
   const script = shellBlocks('docs/guides/federation.md')

@@ -11,7 +11,7 @@ import { shellBlocks } from './shell-blocks.ts'
 const run = promisify(execFile)
 const BETWEEN_BLOCKS = '\u001e'
 
-test('who pastes the guide to gated records sees what it says', async () => {
+test('the pasted guide to gated records gives the output on the page', async () => {
   const dataDir = temporaryDir()
   const started = await startAllInOne({
     env: { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() },

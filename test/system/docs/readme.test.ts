@@ -16,7 +16,7 @@ const run = promisify(execFile)
  */
 const NEWCOMER_MS_MAX = 10 * 60_000
 
-test('a newcomer who pastes the README and the tour block by block gets from npm start to a verified record', async (t) => {
+test('the pasted README and tour lead a newcomer from npm start to a verified record', async (t) => {
   const startedAt = Date.now()
   const dataDir = temporaryDir()
   const env = { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() }

@@ -12,7 +12,7 @@ import { limits } from '../../helpers/limits.ts'
 const page = readFileSync(new URL('../../../docs/guides/types.md', import.meta.url), 'utf8')
 const text = page.replaceAll(/\s+/g, ' ')
 
-test('the page lists every keyword that is taken, and no other', () => {
+test('the page lists every supported keyword, and no other', () => {
   const table = page.split('## Schema keywords')[1]!.split('\n- ')[0]!
   const listed = [...table.matchAll(/^\| .* \| (`.*) \|$/gm)].flatMap((row) =>
     [...row[1]!.matchAll(/`([^`]+)`/g)].map((match) => match[1]!),
@@ -31,7 +31,7 @@ test('the page lists every format', () => {
   )
 })
 
-test('the page explains every operator, and every code of a rule that fails, in the order of precedence', () => {
+test('the page explains every operator, and every code of a failed rule in order of precedence', () => {
   const [, table] = page.split('| Code | Why a rule fails')
   const codes = [...table!.split('\n\n')[0]!.matchAll(/^\| (.*?) \|/gm)].flatMap((row) =>
     [...row[1]!.matchAll(/`([^`]+)`/g)].map((match) => match[1]!),
@@ -67,7 +67,7 @@ test('the limits on the page are the limits in the code', () => {
   )
 })
 
-test('the examples on the page are taken', () => {
+test('the examples on the page are valid', () => {
   const [definition, run, rule] = [...page.matchAll(/```json\n([\s\S]*?)```/g)].map((match) =>
     JSON.parse(match[1]!),
   )

@@ -24,7 +24,7 @@ test('the examples', async (t) => {
   let disputed = ''
 
   await t.test(
-    'a fleet beside a fresh server delegates, delivers, is judged, and its ledger verifies',
+    'the fleet example delegates, delivers and is judged on a fresh server, and its ledger verifies',
     async () => {
       const startedAt = performance.now()
       const { code, output } = await project.run('fleet')
@@ -39,10 +39,11 @@ test('the examples', async (t) => {
     },
   )
 
-  await t.test('an auditor who may only audit keeps checkpoints, verifies, and proves what was settled', () =>
-    auditorFinds(t, project, disputed),
+  await t.test(
+    'the auditor example, with an audit key, stores checkpoints, verifies and proves settlements',
+    () => auditorFinds(t, project, disputed),
   )
-  await t.test('what the README of the SDK shows compiles strictly, and runs', async () => {
+  await t.test('the code in the SDK’s README compiles strictly, and runs', async () => {
     const blocks = writeCodeBlocks(['sdk/README.md'])
     await compile(blocks)
     const { url, apiKey } = project

@@ -19,7 +19,7 @@ const EXCHANGE = [
   /^ 10 {2}verdict-rendered +\w{8} {3}──▶ +13 {2}entry-received +\w{8}$/m,
 ]
 
-test('npm run example -- federation tells the whole exchange, reconciles it, and leaves nothing behind', async () => {
+test('npm run example -- federation prints the exchange, reconciles, and leaves nothing behind', async () => {
   await runDemo(undefined)
 })
 
@@ -41,7 +41,7 @@ test('Ctrl-C ends the example and both of its servers', async () => {
   assert.deepEqual(leftovers(), before)
 })
 
-test('chains that say nothing of each other stand one after the other, by time', () => {
+test('entries of chains that do not name each other are drawn in order of time', () => {
   const entry = (seq: number, second: number) => ({
     seq,
     kind: 'record-notarized',

@@ -29,40 +29,37 @@ test('the receiver of settlement signals', async (t) => {
   await step(project.app, disputed, 'overturn', { reason: 'the appeal was granted' })
   const [hold, release] = await signalsOf(project.app, disputed, 2)
 
-  await t.test('acts once on each version of a record, and on a later one after an earlier', async () => {
+  await t.test('acts once on each version of a record, and ignores an older version', async () => {
     await receiver.takes(hold!, `HOLD ${disputed}/5: held`)
     await receiver.takes(release!, `RELEASE ${disputed}/6: paid`)
     await receiver.takes(release!, `RELEASE ${disputed}/6: known, or overtaken`)
     await receiver.takes(hold!, `HOLD ${disputed}/5: known, or overtaken`)
   })
 
-  await t.test('knows what was paid when it is started again', async () => {
+  await t.test('remembers after a restart what was paid', async () => {
     const again = await openReceiver(project, endpoint)
     await again.takes(release!, `RELEASE ${disputed}/6: known, or overtaken`)
   })
 
-  await t.test(
-    'does nothing for others, for what is forged, and for another story beside the envelope',
-    async () => {
-      assert.equal(await receiver.send({ type: 'webhook.test', timestamp: '', data: {} }), 204)
-      assert.equal(await receiver.post(makeEndpoint().send(hold)), 400)
-      const told = { ...hold!.data, signal: { ...hold!.data.signal, decision: 'SETTLE' } }
-      assert.equal(await receiver.send({ ...hold, data: told }), 400)
-      await says(
-        receiver.running,
-        'VerificationError: event_contradicts_envelope: signal differs from the signed value',
-      )
-    },
-  )
+  await t.test('ignores other events, and refuses forged or contradictory ones with 400', async () => {
+    assert.equal(await receiver.send({ type: 'webhook.test', timestamp: '', data: {} }), 204)
+    assert.equal(await receiver.post(makeEndpoint().send(hold)), 400)
+    const told = { ...hold!.data, signal: { ...hold!.data.signal, decision: 'SETTLE' } }
+    assert.equal(await receiver.send({ ...hold, data: told }), 400)
+    await says(
+      receiver.running,
+      'VerificationError: event_contradicts_envelope: signal differs from the signed value',
+    )
+  })
 
-  await t.test('pays nothing when it is too late, and does not ask for it again', async () => {
+  await t.test('answers an expired signal with 204 and pays nothing', async () => {
     const late = await judge(project.app, { verdict: 'accept', validMs: VALID_MS })
     await sleep(VALID_MS + 1)
     const [settle] = await signalsOf(project.app, late, 1)
     await receiver.takes(settle!, `signal_expired: SETTLE of ${late}/5`)
   })
 
-  await t.test('is told of a verdict and of its overturning by the ledger itself', async () => {
+  await t.test('gets a verdict and its overturning from the ledger itself', async () => {
     const port = await freePort()
     const running = await startReceiver(project, await makeWebhook(project, port), port)
     const buyer = new Tallystick({ baseUrl: project.url, apiKey: project.apiKey })
@@ -73,7 +70,7 @@ test('the receiver of settlement signals', async (t) => {
     await says(running, `RELEASE ${id}/6: paid`)
   })
 
-  await t.test('what the page about receiving shows compiles strictly, and runs', async () => {
+  await t.test('the code on the page about receiving webhooks compiles strictly, and runs', async () => {
     const page = 'docs/guides/receiving-webhooks.md'
     const blocks = writeCodeBlocks([page])
     await compile(blocks)
@@ -92,7 +89,7 @@ test('the receiver of settlement signals', async (t) => {
   })
 })
 
-test('its book pays a record once, whatever a ledger says later, and opens only whole', (t) => {
+test('the book pays a record once, whatever follows, and does not open damaged', (t) => {
   const files = temporaryFiles(t)
   const path = files.write('book.ndjson', '')
   const signal = (record: string, version: number, decision: string) =>

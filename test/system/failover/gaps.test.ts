@@ -6,7 +6,7 @@ function probe(gaps: Gaps, up: { readonly from: number; readonly to: number }): 
   for (let at = up.from; at <= up.to; at += 100) gaps.clusterCommitted(at)
 }
 
-test('a gap of records counts from when the cluster commits again', () => {
+test('a gap of records counts from the time when the cluster commits again', () => {
   const gaps = new Gaps(0)
   probe(gaps, { from: 0, to: 1_000 })
   gaps.recordWritten(950)
@@ -18,7 +18,7 @@ test('a gap of records counts from when the cluster commits again', () => {
   assert.deepEqual(gaps.longest, { cluster: 0, records: 0, beyond: 0 })
 })
 
-test('a cluster that is away again is waited for again', () => {
+test('time in which the cluster is away again is no gap of records', () => {
   const gaps = new Gaps(0)
   probe(gaps, { from: 5_000, to: 5_500 })
   probe(gaps, { from: 12_000, to: 12_300 })

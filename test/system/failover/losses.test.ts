@@ -17,7 +17,7 @@ const acked = (ids: readonly string[], seq: number, atMs: number, ledger = 'led_
   atMs,
 })
 
-test('a lost record is named if a checkpoint that closed its ledger covers it, and counts for the fault after it', () => {
+test('a lost record is named if a closing checkpoint covers it, and counts for the next fault', () => {
   const faults = [
     { fault: 'switchover', endedAtMs: 10 },
     { fault: 'kill -9 of the primary', endedAtMs: 20 },
@@ -38,7 +38,7 @@ test('a lost record is named if a checkpoint that closed its ledger covers it, a
   assert.deepEqual(countLosses(faults, journal, stored, []), [switched, { ...killed, named: 0, closed: 0 }])
 })
 
-test('a plan has all its kills, both kinds of them, and a slow fault of each kind for sixteen', () => {
+test('a plan of 16 has both kinds of kills, switchovers, and each slow fault once', () => {
   const plan = planFaults(16, randomFrom(1))
   const counts = Object.fromEntries(
     [...Map.groupBy(plan, (name) => name)].map(([name, all]) => [name, all.length]),
@@ -65,13 +65,13 @@ const suffered = (fields: Partial<Suffered>): Suffered => ({
   ...fields,
 })
 
-test('records that come back later than the cluster are told', () => {
+test('findLate reports records that return later than the cluster', () => {
   assert.deepEqual(findLate([suffered({}), suffered({ beyondMs: 3_001 })]), [
     'switchover: 3001 ms without a record, though the cluster committed',
   ])
 })
 
-test('a call that the SDK gives up is told in a switchover alone, and so are switchovers that refuse nothing', () => {
+test('findGivenUp reports calls given up in switchovers, and switchovers that refused nothing', () => {
   const killed = suffered({ fault: 'kill -9 of the primary', callsGivenUp: 3 })
   assert.deepEqual(findGivenUp([killed, suffered({ attemptsRefused: 0 }), suffered({})]), [])
   assert.deepEqual(findGivenUp([killed, suffered({ callsGivenUp: 2 })]), [

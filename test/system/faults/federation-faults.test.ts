@@ -5,7 +5,7 @@ import { formatFederation, sufferFederation } from './federation-faults.ts'
 import { formatFederationReckoning } from './federation-reckoning.ts'
 import { formatLoad } from './kill.ts'
 
-test('ledgers that share records end up the same, though the network breaks and processes are killed', async () => {
+test('ledgers that share records end up equal, despite a broken network and killed processes', async () => {
   const outcome = await sufferFederation(temporaryDir(), {
     seed: 1,
     organisations: 3,

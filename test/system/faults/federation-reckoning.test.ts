@@ -44,13 +44,13 @@ function reckon(...held: [string, object][]): Partial<FederationReckoning> {
   return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0))
 }
 
-test('what came once and in order is nothing to speak of, and what others were sent is not missed', () => {
+test('entries received once and in order are no finding, nor are entries of other peers', () => {
   assert.deepEqual(reckon(...GOOD, TAKEN), { shared: 7, offers: 1 })
   assert.deepEqual(reckon(...GOOD.slice(1), TAKEN), { shared: 7, offers: 1 }, 'a peer-added may be answered')
   assert.deepEqual(reckon(...GOOD, ['offer-refused', { received: named(9) }]), { shared: 7, offers: 1 })
 })
 
-test('finds what is lost, doubled, out of order, or never was sent', () => {
+test('counts entries that are lost, doubled, out of order, or were never sent', () => {
   for (const at of [1, 2, 3, 4, 5, 6])
     assert.deepEqual(reckon(...GOOD.toSpliced(at, 1), TAKEN), { shared: 7, offers: 1, lost: 1 })
   for (const one of GOOD) assert.deepEqual(reckon(...GOOD, one, TAKEN), { shared: 7, offers: 1, doubled: 1 })
@@ -68,7 +68,7 @@ test('finds what is lost, doubled, out of order, or never was sent', () => {
     assert.deepEqual(reckon(...GOOD, received(seq), TAKEN), { shared: 7, offers: 1, ghosts: 1 })
 })
 
-test('finds offers that nobody decided, or twice', () => {
+test('counts offers that were never decided, or decided twice', () => {
   assert.deepEqual(reckon(...GOOD), { shared: 7, offers: 1, lost: 1, openOffers: 1 })
   assert.deepEqual(reckon(...GOOD, received(9)), { shared: 7, offers: 1, openOffers: 1 })
   assert.deepEqual(reckon(...GOOD, TAKEN, ['offer-refused', { received: named(9) }]), {

@@ -4,7 +4,7 @@ import { temporaryDir } from '../../helpers/postgres.ts'
 import { formatLoad } from './kill.ts'
 import { formatAgentReckoning, killAgent } from './kill-agent.ts'
 
-test('a killed agent with a spool, and a killed server, lose and double nothing, and keep the order', async () => {
+test('killing an agent with a spool, and a server, loses, doubles and reorders no record', async () => {
   const outcome = await killAgent(temporaryDir(), {
     victims: ['agent', 'api', 'agent'],
     workMs: { min: 150, max: 500 },

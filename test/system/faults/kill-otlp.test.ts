@@ -4,7 +4,7 @@ import { temporaryDir } from '../../helpers/postgres.ts'
 import { formatLoad } from './kill.ts'
 import { formatOtlpReckoning, hasHit, killOtlp } from './kill-otlp.ts'
 
-test('spans and logs that exporters send again while server and Postgres are killed are records, each once', async () => {
+test('spans and logs that exporters retry over kills of server and Postgres are recorded once', async () => {
   const outcome = await killOtlp(temporaryDir(), {
     exporters: 8,
     victims: ['api', 'postgres', 'api'],

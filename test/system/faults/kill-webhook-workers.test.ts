@@ -4,7 +4,7 @@ import { temporaryDir } from '../../helpers/postgres.ts'
 import { formatLoad } from './kill.ts'
 import { formatWebhookKills, killWebhookWorkers } from './kill-webhook-workers.ts'
 
-test('whichever worker is killed, each endpoint hears each event, of each record in order, always with the same id', async () => {
+test('after kills of workers each endpoint gets each event, in order, with a stable id', async () => {
   const outcome = await killWebhookWorkers(temporaryDir(), {
     kills: 2,
     clients: 2,

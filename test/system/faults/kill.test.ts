@@ -6,13 +6,13 @@ import { formatReckoning } from './reckoning.ts'
 
 const LOAD_MS = { min: 250, max: 600 }
 
-test('a killed Postgres loses nothing that was acknowledged, and doubles nothing', async () => {
+test('killing Postgres loses no acknowledged record, and doubles none', async () => {
   const outcome = await killPostgresUnderLoad(temporaryDir(), { kills: 2, clients: 16, loadMs: LOAD_MS })
   print('kill -9 of Postgres', outcome)
   assertNothingLost(outcome)
 })
 
-test('a killed API process loses nothing that was acknowledged, and doubles nothing', async () => {
+test('killing an API process loses no acknowledged record, and doubles none', async () => {
   const outcome = await killApiUnderLoad(temporaryDir(), { kills: 2, clients: 16, loadMs: LOAD_MS })
   print('kill -9 of the API', outcome)
   assertNothingLost(outcome)

@@ -7,7 +7,7 @@ import { formatOutages, type OutageName, sufferOutages } from './outages.ts'
 const OUTAGES: readonly OutageName[] = ['read-only', 'restart, fast', 'connections cut']
 const RECOVERY_MS_MAX = 5_000
 
-test('a database that is read-only, restarts, or is cut off loses nothing, fails no server, and is back within seconds', async (t) => {
+test('a database that is read-only, restarts or is cut off loses nothing, and recovers within seconds', async (t) => {
   const plan = { outages: OUTAGES, clients: 8, recoveryMsMax: RECOVERY_MS_MAX }
   const outcome = await sufferOutages(t, temporaryDir(), plan)
   console.log(formatOutages(outcome))

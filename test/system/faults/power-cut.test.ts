@@ -8,7 +8,7 @@ import { formatReckoning } from './reckoning.ts'
 const skip = whyNoLoopImages() ?? false
 const PLAN = { clients: 8, loadMs: 1_500 }
 
-test('loses nothing that was acknowledged before a power cut', { skip }, async () => {
+test('a power cut loses no acknowledged record', { skip }, async () => {
   const { reckoning, recovered } = await cutPowerUnderLoad({ ...PLAN, fsync: 'on' })
   console.log(`power cut, fsync=on: ${formatReckoning(reckoning)}; ${formatLoad()}`)
   assert.equal(recovered, true)
@@ -17,7 +17,7 @@ test('loses nothing that was acknowledged before a power cut', { skip }, async (
   assert.deepEqual({ lost, doubled, ghosts, torn }, { lost: 0, doubled: 0, ghosts: 0, torn: 0 })
 })
 
-test('would notice a loss: the same power cut with fsync off loses records', { skip }, async () => {
+test('the same power cut with fsync off loses records, which the test detects', { skip }, async () => {
   const { reckoning, recovered } = await cutPowerUnderLoad({ ...PLAN, fsync: 'off' })
   console.log(`power cut, fsync=off: ${formatReckoning(reckoning)}; recovered=${recovered}; ${formatLoad()}`)
   assert.ok(reckoning.lost > 0)

@@ -24,7 +24,7 @@ const record = (intent: string, item: number, id: string, seq: number): StoredRe
   item,
 })
 
-test('counts what is there as found, an item each', () => {
+test('counts stored records as found, one per item', () => {
   const batch = line('a', { items: 2, ids: ['r0', 'r1'], seq: 7, replayed: true })
   const found = reckon([batch], [record('a', 0, 'r0', 7), record('a', 1, 'r1', 7)])
   assert.deepEqual(
@@ -44,7 +44,7 @@ test('counts what is there as found, an item each', () => {
   )
 })
 
-test('counts as lost what was acknowledged and is missing, has another id, another seq or another ledger', () => {
+test('counts as lost an acknowledged record that is missing, or has another id, seq or ledger', () => {
   const acked = line('a', { ids: ['r0'], seq: 7 })
   assert.equal(reckon([acked], []).lost, 1)
   assert.equal(reckon([acked], [record('a', 0, 'r9', 7)]).lost, 1)
@@ -52,19 +52,19 @@ test('counts as lost what was acknowledged and is missing, has another id, anoth
   assert.equal(reckon([acked], [{ ...record('a', 0, 'r0', 7), ledger: 'led_b' }]).lost, 1)
 })
 
-test('counts as doubled what one request made twice, acknowledged or not', () => {
+test('counts as doubled two records of one request, acknowledged or not', () => {
   const stored = [record('a', 0, 'r0', 7), record('a', 0, 'r1', 8)]
   assert.equal(reckon([line('a', { ids: ['r0'], seq: 7 })], stored).doubled, 1)
   assert.equal(reckon([line('a', { outcome: 'unknown' })], stored).doubled, 1)
 })
 
-test('counts as ghosts what was refused or never asked for, and as torn a batch that is there in part', () => {
+test('counts refused or unrequested records as ghosts, and a partial batch as torn', () => {
   assert.equal(reckon([line('a', { outcome: 'refused' })], [record('a', 0, 'r0', 7)]).ghosts, 1)
   assert.equal(reckon([], [record('a', 0, 'r0', 7)]).ghosts, 1)
   assert.equal(reckon([line('a', { items: 2, outcome: 'unknown' })], [record('a', 0, 'r0', 7)]).torn, 1)
 })
 
-test('an unknown outcome may be in the ledger or not', () => {
+test('counts an unknown outcome as neither lost nor doubled, stored or not', () => {
   const unknown = line('a', { outcome: 'unknown' })
   assert.equal(reckon([unknown], []).unknownFound, 0)
   const found = reckon([unknown], [record('a', 0, 'r0', 7)])

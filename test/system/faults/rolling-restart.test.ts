@@ -15,7 +15,7 @@ test('two API processes restarted in turn behind a TCP balancer fail no request'
   assertWhole(outcome)
 })
 
-test('an API process that is told to stop answers what it took, also after it has stopped listening', async () => {
+test('a stopping API process answers all accepted requests, also after it stopped listening', async () => {
   const outcome = await stopUnderLoad(temporaryDir(), PLAN)
   print('SIGTERM', outcome)
   assert.deepEqual(Object.keys(outcome.ends).sort(), ['200', '201'], formatRestarts(outcome))

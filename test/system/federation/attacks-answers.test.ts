@@ -59,7 +59,7 @@ async function believesNothing(mallory: Mallory, lie: (heard: Heard) => Lie, cod
   assert.ok(mallory.heard.length - asked <= 2, 'it is not asked over and over')
 }
 
-test('an answer that is none, or says what the peer has not signed, is no answer', async (t) => {
+test('a malformed answer, or a receipt that the peer has not signed, changes nothing', async (t) => {
   const mallory = await meetMallory(t)
   const { victim, chain } = mallory
   // Mallory answers 500, so that from now on an entry waits to be sent.
@@ -153,7 +153,7 @@ test('an answer that is none, or says what the peer has not signed, is no answer
   for (const [what, [lie, code]] of Object.entries(LIES))
     await t.test(what, () => believesNothing(mallory, lie, code))
 
-  await t.test('a version that it misses and that no record has', async () => {
+  await t.test('a missing version that no record has', async () => {
     for (const version of [0, -1, 2, 1.5, 2 ** 31, 2 ** 40, -(2 ** 40), '1', null])
       await believesNothing(
         mallory,
@@ -171,7 +171,7 @@ test('an answer that is none, or says what the peer has not signed, is no answer
   })
   assert.ok(mallory.heard.every(({ path }) => path !== '/elsewhere'))
 
-  await t.test('and as soon as it answers, all goes on', async () => {
+  await t.test('after an honest answer the waiting entries are sent and acknowledged', async () => {
     mallory.lie = (heard) => mallory.honestAnswer(heard)
     await hurry(victim)
     await until(async () => (await drainOf(mallory)).behind === 0)
@@ -184,7 +184,7 @@ function recordOf({ body }: Heard): unknown {
   return appendingOf({ envelope: body.entries[0].envelope, documents: [] }).predicate['record']
 }
 
-test('a peer that misses the same again and again is not sent it over and over', async (t) => {
+test('an entry that a peer reports as missing again and again is not sent without end', async (t) => {
   const mallory = await meetMallory(t)
   const { victim } = mallory
   const record = await createShared(mallory)
@@ -210,7 +210,7 @@ function versionOf({ envelope }: SentLine): unknown {
   return appendingOf({ envelope, documents: [] }).predicate['version']
 }
 
-test('what a peer refuses for good is a dead letter, and what it says of it is no more than text', async (t) => {
+test('an entry that a peer refuses for good is a dead letter, with its detail as plain text', async (t) => {
   const mallory = await meetMallory(t)
   const { victim, peer } = mallory
   const answers = [
@@ -241,7 +241,7 @@ test('what a peer refuses for good is a dead letter, and what it says of it is n
   assert.deepEqual((await victim.ask('GET', `/v1/peers/${peer}/dead-letters`)).data, [])
 })
 
-test('where both have ended a peering, neither tells the other over and over', async (t) => {
+test('after both sides have ended a peering, no further request is sent', async (t) => {
   const mallory = await meetMallory(t)
   const { victim, peer } = mallory
   mallory.lie = () => ({ status: 403, body: { code: 'peer_revoked' } })
@@ -260,7 +260,7 @@ async function isAtEnd({ victim }: Mallory): Promise<boolean> {
   return row!.ended
 }
 
-test('a peer that calls each request a repeated one is asked again, and not over and over', async (t) => {
+test('a peer that answers request_replayed to each request is retried with pauses', async (t) => {
   const mallory = await meetMallory(t)
   await until(async () => (await drainOf(mallory)).behind === 0)
   const asked = mallory.heard.length

@@ -47,7 +47,7 @@ function instead(mallory: Mallory, line: TestLine, predicate: object, more: obje
   return mallory.chain.append({ ...appending, predicate: { ...appending.predicate, ...predicate }, ...more })
 }
 
-test('what is not the peer’s to send, or of nobody’s concern, is refused', async (t) => {
+test('entries that the peer may not send, or that are not shared, are refused', async (t) => {
   const mallory = await meetMallory(t)
   const { victim, chain } = mallory
   const created = mallory.record()
@@ -55,13 +55,13 @@ test('what is not the peer’s to send, or of nobody’s concern, is refused', a
   const { id } = await victim.ask('POST', '/v1/records', { body: { type: 'task/1', payload: {} } })
   const victims = await lookAtVictims(victim, id)
 
-  await t.test('what is about its ledger alone', async () => {
+  await t.test('entries about the peer’s ledger alone', async () => {
     for (const line of chain.lines.slice(0, 3)) await refuses(mallory, line, 'not_shared')
     await refuses(mallory, chain.notarize(), 'not_shared')
     await refuses(mallory, chain.notarizeBatch(2), 'not_shared')
     await refuses(mallory, chain.restore(), 'not_shared')
   })
-  await t.test('a record that it shares with others, or with nobody', async () => {
+  await t.test('a record that the peer shares with others, or with nobody', async () => {
     const elsewhere = mallory.record({ share: [{ peer: makeId('peer'), documents: 'whole' }] })
     await refuses(mallory, elsewhere.last(), 'not_shared')
     await refuses(mallory, mallory.record({ share: undefined }).last(), 'not_shared')
@@ -101,7 +101,7 @@ test('what is not the peer’s to send, or of nobody’s concern, is refused', a
       'cbor_malformed',
     )
   })
-  await t.test('what the victim itself has signed', async () => {
+  await t.test('an entry that the victim itself has signed', async () => {
     for (const line of await ownEntries(victim))
       await refuses(mallory, { seq: line.seq + 10_000, envelope: line.envelope }, 'key_unknown')
   })
@@ -131,7 +131,7 @@ test('what is not the peer’s to send, or of nobody’s concern, is refused', a
     for (const place of [0, 63, 65])
       await refuses(mallory, mallory.record({}, { record: records[place].id }).last(), 'not_home')
   })
-  await t.test('an offer of a record that is not shared with it', async () => {
+  await t.test('an offer for a record that is not shared with the peer', async () => {
     const line = offering(mallory, victims, 'record-activated')
     await refuses(mallory, line, 'not_shared')
     await refuses(
@@ -143,7 +143,7 @@ test('what is not the peer’s to send, or of nobody’s concern, is refused', a
   await verifyOwnExport(victim)
 })
 
-test('entries of a record come in order, once, and each is one that may follow', async (t) => {
+test('entries of a record are taken in order, once, and only if they may follow', async (t) => {
   const mallory = await meetMallory(t)
   const { victim } = mallory
   const gated = mallory.record()
@@ -151,7 +151,7 @@ test('entries of a record come in order, once, and each is one that may follow',
   const activated = gated.activate()
   const submitted = gated.submit()
 
-  await t.test('what comes before its time is missed, and taken in its order', async () => {
+  await t.test('an entry that comes too early is answered missing, and later taken in order', async () => {
     const outcomes = await unchanged(victim, () => mallory.outcomes([submitted, activated]))
     assert.deepEqual(
       outcomes.map(({ outcome, record, version }) => [outcome, record, version]),
@@ -166,7 +166,7 @@ test('entries of a record come in order, once, and each is one that may follow',
     assert.deepEqual(codesOf(await mallory.outcomes([submitted, activated])), ['missing', 'received'])
     await mallory.take([submitted])
   })
-  await t.test('the same again changes nothing', async () => {
+  await t.test('a repeated entry changes nothing', async () => {
     const first = await unchanged(victim, () => mallory.outcomes([created, activated, submitted]))
     const again = await unchanged(victim, () => mallory.outcomes([submitted, created, activated]))
     assert.deepEqual(again, [first[2], first[0], first[1]])
@@ -175,7 +175,7 @@ test('entries of a record come in order, once, and each is one that may follow',
     const outcomes = await mallory.outcomes([fresh, { ...fresh, seq: 6_000 }])
     assert.deepEqual(codesOf(outcomes), ['received', 'fork'])
   })
-  await t.test('another entry in the place of one is a fork: refused, and kept', async () => {
+  await t.test('a second entry for one version is refused as a fork, and stored', async () => {
     const before = (await victim.ask('GET', `/v1/peers/${mallory.peer}/forks`)).data.length
     const other = mallory.chain.append({
       ...appendingOf(activated),
@@ -222,7 +222,7 @@ test('entries of a record come in order, once, and each is one that may follow',
   await verifyOwnExport(victim)
 })
 
-test('documents are the signed ones, those that were agreed upon, and no larger than a ledger’s own', async (t) => {
+test('documents must be signed, shared, and no larger than a ledger’s own', async (t) => {
   const mallory = await meetMallory(t)
   const { victim } = mallory
   const big = 'x'.repeat(300_000)
@@ -235,7 +235,7 @@ test('documents are the signed ones, those that were agreed upon, and no larger 
       await refuses(mallory, document === null ? line : { ...line, document: { ...shown, document } }, code)
     })
   }
-  await t.test('one that is larger than any of ours', async () => {
+  await t.test('a document larger than the limit of a ledger’s own', async () => {
     const record = makeId('rec')
     const payload = saltDocument(record, { big })
     const line = instead(
@@ -249,19 +249,19 @@ test('documents are the signed ones, those that were agreed upon, and no larger 
     )
     await refuses(mallory, line, 'document_too_large')
   })
-  await t.test('of another salt, or subject', async () => {
+  await t.test('a document with another salt, subject or references', async () => {
     const { document, ...line } = toSent(mallory.record().last())
     await refuses(mallory, { ...line, document: { ...document, salt: 'A'.repeat(22) } }, 'document_digest')
     await refuses(mallory, { ...line, document: { ...document, subject: makeId('rec') } }, 'document_digest')
     await refuses(mallory, { ...line, document: { ...document, references: ['a'] } }, 'document_presence')
   })
-  await t.test('one where none was agreed upon', async () => {
+  await t.test('a document where only digests are shared', async () => {
     const line = mallory.record({ share: [{ peer: mallory.peer, documents: 'digests' }] }).last()
     await refuses(mallory, line, 'document_presence')
     const { document: _, ...alone } = toSent(line)
     await mallory.take([alone])
   })
-  await t.test('a type that does not come along, or is another one', async () => {
+  await t.test('a type that is missing, or differs from its digest', async () => {
     const definition = { name: 'odd', version: 1, payloadSchema: true }
     const record = () => mallory.record({ type: 'odd/1', typeDigest: digestOf(definition) }).last()
     await refuses(mallory, record(), 'type_missing')
@@ -279,7 +279,7 @@ test('documents are the signed ones, those that were agreed upon, and no larger 
     await mallory.take([record()], { types: [definition] })
     await mallory.take([record()])
   })
-  await t.test('an erasure of what did not come, of another document, or twice', async () => {
+  await t.test('an erasure of an unknown entry, of another document, or a second one', async () => {
     const created = mallory.record().last()
     const [kept, gone] = [mallory.record(), mallory.record()]
     await mallory.take([kept.last(), gone.last()])
@@ -306,7 +306,7 @@ test('documents are the signed ones, those that were agreed upon, and no larger 
     )
     assert.deepEqual(rows.map(({ content }) => content === null).sort(), [false, true])
   })
-  await t.test('what was made and erased while the peer was away comes in one request', async () => {
+  await t.test('a record created and erased while the peer was away comes in one request', async () => {
     const gated = mallory.record()
     const created = gated.last()
     const erased = mallory.chain.sayErased(created)
@@ -316,13 +316,13 @@ test('documents are the signed ones, those that were agreed upon, and no larger 
   await verifyOwnExport(victim)
 })
 
-test('a peering’s own entries are taken once, and end it', async (t) => {
+test('the peer’s own handshake and revocation are taken once', async (t) => {
   const [victim] = await startOrganisations(t, 1)
   const mallory = await Mallory.open(t, victim!)
   await mallory.join(await mallory.invite())
   const record = mallory.record().last()
 
-  await t.test('nothing is taken before the other half of the handshake', async () => {
+  await t.test('before the other half of the handshake, records and wrong halves are refused', async () => {
     await refuses(mallory, record, 'peer_not_active')
     const other = instead(mallory, mallory.sayAdded(), { counterpart: 'ab'.repeat(32) })
     await refuses(mallory, other, 'handshake_mismatch')
@@ -336,11 +336,11 @@ test('a peering’s own entries are taken once, and end it', async (t) => {
     mallory.chain.forget()
   })
   await mallory.greet()
-  await t.test('the handshake is taken once', async () => {
+  await t.test('a second half of the handshake is refused with handshake_mismatch', async () => {
     const again = mallory.sayAdded()
     await refuses(mallory, again, 'handshake_mismatch')
   })
-  await t.test('behind the end nothing is taken, also not in the same request', async () => {
+  await t.test('entries behind the revocation are refused, also within one request', async () => {
     const before = mallory.record().last()
     const revoked = mallory.chain.append({
       kind: 'peer-revoked',

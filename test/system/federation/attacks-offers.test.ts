@@ -37,7 +37,7 @@ async function answersOf(mallory: Mallory, lines: readonly TestLine[]): Promise<
   })
 }
 
-test('a step that the performer could not take is refused by a signed entry, and moves nothing', async (t) => {
+test('an offer that the performer may not make is refused by a signed entry', async (t) => {
   const mallory = await meetMallory(t)
   const { victim } = mallory
   const record = await createShared(mallory)
@@ -64,52 +64,55 @@ test('a step that the performer could not take is refused by a signed entry, and
   await victim.ask('POST', `/v1/records/${cancelled.id}/cancel`, { body: { reason: 'not needed' } })
   await refusedWith(offer({}, 'record-activated', cancelled), 'state_conflict', cancelled)
 
-  await t.test('of two for one version one is taken', async () => {
-    const two = [offer(), offer()]
-    assert.deepEqual(await answersOf(mallory, two), ['record-activated', 'state_conflict'])
-    const again = await unchanged(victim, () => answersOf(mallory, two))
-    assert.deepEqual(again, ['record-activated', 'state_conflict'])
-  })
   await t.test(
-    'evidence is held to its digest, and to the type; its id is one that no ledger has',
+    'of two offers for one version the first is taken, and the other gets state_conflict',
     async () => {
-      const active = await lookAtVictims(victim, record.id)
-      const line = offer({}, 'completion-submitted', active)
-      const { document, ...alone } = toSent(line)
-      for (const [sent, code] of [
-        [alone, 'document_presence'],
-        [{ ...alone, document: { ...document, document: { quantity: 7 } } }, 'document_digest'],
-      ] as const) {
-        const [outcome] = await unchanged(victim, () => mallory.outcomes([sent]))
-        assert.deepEqual([outcome.outcome, outcome.code], ['refused', code])
-      }
-      const erased = { ...alone, document: { ...document, salt: null, document: null } }
-      assert.deepEqual(await answersOf(mallory, [erased as never]), ['evidence_invalid'])
-      const named = makeId('cmp')
-      const chosen = offer({ completion: named }, 'completion-submitted', active)
-      const [outcome] = await unchanged(victim, () => mallory.outcomes([chosen]))
-      assert.equal(outcome.outcome, 'refused')
+      const two = [offer(), offer()]
+      assert.deepEqual(await answersOf(mallory, two), ['record-activated', 'state_conflict'])
+      const again = await unchanged(victim, () => answersOf(mallory, two))
+      assert.deepEqual(again, ['record-activated', 'state_conflict'])
     },
   )
-  await t.test('a verdict is no step of the performer', async () => {
+  await t.test('evidence must match its digest and type, and a chosen completion id is refused', async () => {
     const active = await lookAtVictims(victim, record.id)
-    for (const step of [
-      'verdict-rendered',
-      'completion-verified',
-      'record-cancelled',
-      'revision-requested',
-    ]) {
-      const [outcome] = await unchanged(victim, async () => {
-        const line = offer({ step }, 'record-activated', active)
-        return mallory.outcomes([line])
-      })
-      assert.deepEqual([outcome.outcome, outcome.code], ['refused', 'statement_predicate'])
+    const line = offer({}, 'completion-submitted', active)
+    const { document, ...alone } = toSent(line)
+    for (const [sent, code] of [
+      [alone, 'document_presence'],
+      [{ ...alone, document: { ...document, document: { quantity: 7 } } }, 'document_digest'],
+    ] as const) {
+      const [outcome] = await unchanged(victim, () => mallory.outcomes([sent]))
+      assert.deepEqual([outcome.outcome, outcome.code], ['refused', code])
     }
+    const erased = { ...alone, document: { ...document, salt: null, document: null } }
+    assert.deepEqual(await answersOf(mallory, [erased as never]), ['evidence_invalid'])
+    const named = makeId('cmp')
+    const chosen = offer({ completion: named }, 'completion-submitted', active)
+    const [outcome] = await unchanged(victim, () => mallory.outcomes([chosen]))
+    assert.equal(outcome.outcome, 'refused')
   })
+  await t.test(
+    'an offered verdict, verification or cancellation is refused with statement_predicate',
+    async () => {
+      const active = await lookAtVictims(victim, record.id)
+      for (const step of [
+        'verdict-rendered',
+        'completion-verified',
+        'record-cancelled',
+        'revision-requested',
+      ]) {
+        const [outcome] = await unchanged(victim, async () => {
+          const line = offer({ step }, 'record-activated', active)
+          return mallory.outcomes([line])
+        })
+        assert.deepEqual([outcome.outcome, outcome.code], ['refused', 'statement_predicate'])
+      }
+    },
+  )
   await verifyOwnExport(victim)
 })
 
-test('the principal cancels while the performer delivers: one of them wins, and the other hears why', async (t) => {
+test('if the principal cancels while the performer delivers, one step wins or both apply', async (t) => {
   const mallory = await meetMallory(t)
   const { victim } = mallory
   const wins = { cancelled: 0, submitted: 0 }
@@ -142,7 +145,7 @@ test('the principal cancels while the performer delivers: one of them wins, and 
   await verifyOwnExport(victim)
 })
 
-test('of agents of the victim a peer can say only what they have offered, once, and as they have', async (t) => {
+test('a peer can attribute to the victim’s agents only steps that they have offered', async (t) => {
   const mallory = await meetMallory(t)
   const { victim, chain, peer } = mallory
   const worker = await victim.addAgent('worker')
@@ -179,14 +182,14 @@ test('of agents of the victim a peer can say only what they have offered, once, 
     return { gated, offer: await newestOffer(mallory) }
   }
 
-  await t.test('what they never offered', async () => {
+  await t.test('a step that they never offered', async () => {
     const invented = { peer, ledger: victim.ledger, seq: 3, leaf: 'ab'.repeat(32) }
     await refuses((await sent()).activate(by(invented)), 'offer_unknown')
     await refuses((await sent()).activate(by(undefined)), 'statement_predicate')
     await refuses(refusal(invented, (await sent()).record), 'offer_unknown')
     await refuses((await sent()).cancel({ actor: worker.remote, key: undefined }), 'statement_predicate')
   })
-  await t.test('what they offered for another record, or another agent did', async () => {
+  await t.test('an offer for another record, or by another agent', async () => {
     const { gated, offer } = await offered()
     await refuses((await sent()).activate(by(offer)), 'offer_unknown')
     await refuses(refusal(offer, (await sent()).record), 'offer_unknown')
@@ -194,7 +197,7 @@ test('of agents of the victim a peer can say only what they have offered, once, 
     await refuses(open.gated.activate(by(open.offer, idle.remote)), 'offer_mismatch')
     await mallory.take([gated.activate(by(offer))])
   })
-  await t.test('an offer is answered once', async () => {
+  await t.test('a second answer to one offer is refused with offer_answered_twice', async () => {
     const { gated, offer } = await offered()
     await mallory.take([gated.activate(by(offer))])
     const { offer: shown } = (await recordOf(victim, gated.record)).gated
@@ -214,7 +217,7 @@ test('of agents of the victim a peer can say only what they have offered, once, 
       ['received', 'offer_answered_twice'],
     )
   })
-  await t.test('a third ledger’s claim to a record does not move the one that came first', async () => {
+  await t.test('a third ledger’s claim to a record does not replace the first record', async () => {
     const gated = await sent()
     const thief = await Mallory.meet(t, victim)
     await thief.take([thief.record({ performer: worker.remote }, { record: gated.record }).last()])

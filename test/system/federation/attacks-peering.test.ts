@@ -18,7 +18,7 @@ async function openVictim(t: Test, environment: Record<string, string> = {}): Pr
   return victim!
 }
 
-test('the holder of the invitation becomes the peer, once, and nobody else does', async (t) => {
+test('only the holder of the invitation becomes the peer, once', async (t) => {
   const victim = await openVictim(t)
   const mallory = await Mallory.open(t, victim)
   const invitation = await mallory.invite()
@@ -26,7 +26,7 @@ test('the holder of the invitation becomes the peer, once, and nobody else does'
   const guessed = { token: randomBytes(32).toString('base64url') }
   const other = await mallory.invite()
 
-  await t.test('a guessed token, or one of another invitation, is none', async () => {
+  await t.test('a guessed token, or one of another invitation, is refused with token_invalid', async () => {
     await refused(victim, () => introduce(invitation, guessed), 401, 'token_invalid')
     await refused(
       victim,
@@ -37,7 +37,7 @@ test('the holder of the invitation becomes the peer, once, and nobody else does'
     const nobodys = formatInvitation({ ...parseInvitation(invitation)!, peer: makeId('peer') })
     await refused(victim, () => introduce(nobodys), 401, 'token_invalid')
   })
-  await t.test('a stolen request says who may use it', async () => {
+  await t.test('an introduction signed or named for another, or too old, is refused', async () => {
     const thief = makeSigner()
     await refused(
       victim,
@@ -63,7 +63,7 @@ test('the holder of the invitation becomes the peer, once, and nobody else does'
     const late = { nowMs: Date.now() - 61_500 }
     await refused(victim, () => introduce(invitation, late), 401, 'request_expired')
   })
-  await t.test('an address that the deployment does not allow is none of a peer', async () => {
+  await t.test('a peer address that the deployment does not allow is refused with url_refused', async () => {
     for (const url of [
       'http://169.254.169.254/latest',
       'http://10.0.0.1',
@@ -79,7 +79,7 @@ test('the holder of the invitation becomes the peer, once, and nobody else does'
         'url_refused',
       )
   })
-  await t.test('an identity that no entry could hold is refused before it is signed', async () => {
+  await t.test('a malformed identity is refused before an entry is signed', async () => {
     const { ledger, url, envelopeKey } = mallory.identity()
     for (const changes of [
       { url: ` ${url}` },
@@ -103,30 +103,27 @@ test('the holder of the invitation becomes the peer, once, and nobody else does'
       )
     }
   })
-  await t.test(
-    'of many at once one is taken; the same again is told the same, another one nothing',
-    async () => {
-      const thieves = await Promise.all(Array.from({ length: 5 }, () => Mallory.open(t, victim)))
-      const answers = await Promise.all([mallory, ...thieves].map((one) => one.introduce(invitation)))
-      const taken = answers.filter(({ status }) => status === 200)
-      assert.equal(taken.length, 1)
-      for (const { status, body } of answers) {
-        if (status !== 200) assert.deepEqual([status, body.code], [409, 'token_used'], JSON.stringify(body))
-      }
-      const winner = [mallory, ...thieves][answers.findIndex(({ status }) => status === 200)]!
-      const again = await unchanged(victim, () => winner.introduce(invitation))
-      assert.deepEqual(again, taken[0])
-      await refused(
-        victim,
-        () => winner.introduce(invitation, { invited: winner.identity({ url: `${winner.url}/other` }) }),
-        409,
-        'token_used',
-      )
-      // The winner of the race now has a peering with the victim's ledger, so a second introduction is refused.
-      await refused(victim, () => winner.introduce(other), 409, 'peer_exists')
-    },
-  )
-  await t.test('one that has ended, or was withdrawn, is none', async () => {
+  await t.test('of many introductions at once one wins; its repetition gets the same answer', async () => {
+    const thieves = await Promise.all(Array.from({ length: 5 }, () => Mallory.open(t, victim)))
+    const answers = await Promise.all([mallory, ...thieves].map((one) => one.introduce(invitation)))
+    const taken = answers.filter(({ status }) => status === 200)
+    assert.equal(taken.length, 1)
+    for (const { status, body } of answers) {
+      if (status !== 200) assert.deepEqual([status, body.code], [409, 'token_used'], JSON.stringify(body))
+    }
+    const winner = [mallory, ...thieves][answers.findIndex(({ status }) => status === 200)]!
+    const again = await unchanged(victim, () => winner.introduce(invitation))
+    assert.deepEqual(again, taken[0])
+    await refused(
+      victim,
+      () => winner.introduce(invitation, { invited: winner.identity({ url: `${winner.url}/other` }) }),
+      409,
+      'token_used',
+    )
+    // The winner of the race now has a peering with the victim's ledger, so a second introduction is refused.
+    await refused(victim, () => winner.introduce(other), 409, 'peer_exists')
+  })
+  await t.test('an invitation that has expired or was revoked is refused', async () => {
     const late = await Mallory.open(t, victim)
     const ended = await late.invite()
     const { peer, token } = parseInvitation(ended)!
@@ -152,7 +149,7 @@ test('the holder of the invitation becomes the peer, once, and nobody else does'
   await verifyOwnExport(victim)
 })
 
-test('an invitation that lies about its inviter leads nowhere', async (t) => {
+test('an invitation with a false inviter leads to no peering', async (t) => {
   const victim = await openVictim(t)
   const mallory = await Mallory.open(t, victim)
   const invitation = (changes: object = {}, peer = makeId('peer')) =>
@@ -164,7 +161,7 @@ test('an invitation that lies about its inviter leads nowhere', async (t) => {
   const accept = (text: string) =>
     victim.send('POST', '/v1/peers', { body: { name: 'Mallory', invitation: text } })
 
-  await t.test('to private addresses, or by a key that is none', async () => {
+  await t.test('a private address, or a malformed key, is refused with 422', async () => {
     const key = mallory.identity().envelopeKey
     for (const [text, code] of [
       [invitation({ url: 'http://169.254.169.254' }), 'url_refused'],
@@ -182,7 +179,7 @@ test('an invitation that lies about its inviter leads nowhere', async (t) => {
       assert.deepEqual([status, body.code], [422, code], JSON.stringify(body))
     }
   })
-  await t.test('its answer is the inviter’s signed half of this handshake, or none', async () => {
+  await t.test('an answer other than the inviter’s signed half leaves the peering pending', async () => {
     const others = makeChain()
     const { body } = await accept(invitation())
     for (const lie of [
@@ -212,7 +209,7 @@ function hurry(victim: Organisation) {
   return victim.sql('update tallystick.peer_cursors set resume_at = null')
 }
 
-test('without an allowance a peer is not at a loopback address', async (t) => {
+test('without an allowance, a peer at a loopback address is refused with url_refused', async (t) => {
   const victim = await openVictim(t, { TALLYSTICK_OUTBOUND_ALLOW: '' })
   const mallory = await Mallory.open(t, victim)
   const invitation = await mallory.invite()

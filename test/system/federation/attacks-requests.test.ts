@@ -9,7 +9,7 @@ import { makeChain, makeId, makeSigner } from '../../helpers/test-chain.ts'
 import { appendingOf, type Forged, leafOf, Mallory, meetMallory, toSent } from './mallory.ts'
 import { refused, unchanged, verifyOwnExport } from './unchanged.ts'
 
-test('a request of nobody, or of somebody else, is refused with its reason', async (t) => {
+test('a request without a valid signature, sender, recipient or time is refused with its code', async (t) => {
   const mallory = await meetMallory(t)
   const { victim, signer } = mallory
   const line = mallory.record().last()
@@ -82,7 +82,7 @@ function turned(signature: string): string {
   return `tallystick=:${bytes.toString('base64')}:`
 }
 
-test('a tenant of the same server has the same key, and is somebody else', async (t) => {
+test('another tenant of the peer’s server, with the same key, cannot act as the peer', async (t) => {
   const mallory = await meetMallory(t)
   const { victim, signer, peer } = mallory
   const tenant = makeChain({ signer })
@@ -130,7 +130,7 @@ test('a tenant of the same server has the same key, and is somebody else', async
   await verifyOwnExport(victim)
 })
 
-test('a request is taken once, whichever server it comes to', async (t) => {
+test('a request is taken once, on whichever server it arrives', async (t) => {
   const mallory = await meetMallory(t)
   const { victim } = mallory
   const second = await victim.startAnotherApi(t)
@@ -158,7 +158,7 @@ test('a request is taken once, whichever server it comes to', async (t) => {
   assert.equal((await mallory.request('entries', body, { nonce: other })).status, 200)
 })
 
-test('a suspended peering is asked to come again, and a revoked one is gone', async (t) => {
+test('a suspended peering answers 503 peer_suspended, and a revoked one 403 peer_revoked', async (t) => {
   const mallory = await meetMallory(t)
   const { victim, peer } = mallory
   const line = mallory.record().last()
@@ -183,7 +183,7 @@ test('a suspended peering is asked to come again, and a revoked one is gone', as
   await verifyOwnExport(victim)
 })
 
-test('a body that would cost much, or that says two things, is refused before it is looked at', async (t) => {
+test('a costly or ambiguous body is refused before it is processed', async (t) => {
   const mallory = await meetMallory(t)
   const { victim } = mallory
   const line = toSent(mallory.record().last())
@@ -218,7 +218,7 @@ test('a body that would cost much, or that says two things, is refused before it
   ] as const) {
     await t.test(what, () => refused(mallory.victim, () => mallory.request('entries', body), status, code))
   }
-  await t.test('of which nothing is true', async () => {
+  await t.test('with 500 random envelopes', async () => {
     const bad = Array.from({ length: 500 }, (_, i) => ({
       ...line,
       seq: i,
@@ -232,7 +232,7 @@ test('a body that would cost much, or that says two things, is refused before it
   await verifyOwnExport(victim)
 })
 
-test('the key of before a rotation signs nothing more, and what it signed before may still come', async (t) => {
+test('after a rotation the old key signs no request, but its earlier entries are taken', async (t) => {
   const mallory = await meetMallory(t)
   const { victim } = mallory
   const before = mallory.record()
@@ -290,7 +290,7 @@ test('the key of before a rotation signs nothing more, and what it signed before
   await verifyOwnExport(victim)
 })
 
-test('a request that waited while the key was replaced is not taken by the old one', async (t) => {
+test('a request that waited during a rotation is refused if the old key signed it', async (t) => {
   const mallory = await meetMallory(t)
   const { victim } = mallory
   const gated = mallory.record()

@@ -80,7 +80,7 @@ async function beginRequest(
   }
 }
 
-test('an end of another peering, with the handshake of this one, is refused', async (t) => {
+test('a revocation of another peering, with the handshake of this one, is refused', async (t) => {
   const mallory = await meetMallory(t)
   const line = sayRevoked(mallory, { name: makeId('peer') })
   const [outcome] = await unchanged(mallory.victim, () => mallory.outcomes([line]))
@@ -88,7 +88,7 @@ test('an end of another peering, with the handshake of this one, is refused', as
   await verifyOwnExport(mallory.victim)
 })
 
-test('an offer that names another payload than the record’s is refused', async (t) => {
+test('an offer that names another payload than the record’s is refused with invalid_request', async (t) => {
   const mallory = await meetMallory(t)
   const { victim } = mallory
   const record = await createShared(mallory)
@@ -100,7 +100,7 @@ test('an offer that names another payload than the record’s is refused', async
   await verifyOwnExport(victim)
 })
 
-test('a record of the peer’s may have the id of a completion here', async (t) => {
+test('a peer’s record may have the id of a completion here', async (t) => {
   const mallory = await meetMallory(t)
   const { victim } = mallory
   const { id } = await createShared(mallory)
@@ -113,7 +113,7 @@ test('a record of the peer’s may have the id of a completion here', async (t) 
   await verifyOwnExport(victim)
 })
 
-test('what an old key signed is refused also where the rotation came while the request did', async (t) => {
+test('an entry of an old key is refused, also if the rotation came during the request', async (t) => {
   const mallory = await meetMallory(t)
   const { victim } = mallory
   const created = mallory.record().last()
@@ -129,7 +129,7 @@ test('what an old key signed is refused also where the rotation came while the r
   await verifyOwnExport(victim)
 })
 
-test('of two ways that a peer’s keys go one is followed', async (t) => {
+test('of two conflicting rotations of a peer’s key one is followed', async (t) => {
   const mallory = await meetMallory(t)
   const { victim, chain } = mallory
   const old = mallory.signer
@@ -154,7 +154,7 @@ test('of two ways that a peer’s keys go one is followed', async (t) => {
   await verifyOwnExport(victim)
 })
 
-test('no key comes back, also not in one request', async (t) => {
+test('a rotation back to an earlier key is refused, also within one request', async (t) => {
   const mallory = await meetMallory(t)
   const [one, two] = [makeSigner(), makeSigner()]
   const lines = [one, two, one].map((next) => mallory.chain.rotateServerKey(next))
@@ -165,7 +165,7 @@ test('no key comes back, also not in one request', async (t) => {
   assert.deepEqual([status, body.code], [401, 'key_not_current'])
 })
 
-test('a suspended peering does not take its end, also where it was suspended while the request came', async (t) => {
+test('a suspended peering refuses its revocation, also if suspended during the request', async (t) => {
   const mallory = await meetMallory(t)
   const { victim, peer } = mallory
   const finish = await beginRequest(mallory, 'entries', { entries: [toSent(sayRevoked(mallory))] })

@@ -14,7 +14,7 @@ import { reckonPeerings } from '../faults/federation-reckoning.ts'
 const figureOf = async (side: Organisation, name: string) =>
   side.metrics.get('worker')!.registry.getSingleMetricAsString(`tallystick_${name}`)
 
-test('a peer that is full for the day is told so, tries again later, and lacks nothing then', async (t) => {
+test('entries for a peer whose budget is used up wait, and all arrive later', async (t) => {
   const [home, guest] = (await startOrganisations(t, 2)) as [Organisation, Organisation]
   await registerDelivery(home)
   const id = await peer(home, guest)
@@ -54,7 +54,7 @@ test('a peer that is full for the day is told so, tries again later, and lacks n
   assert.equal((await getDrain()).lastError, null)
 })
 
-test('a budget is a whole one, of a peer of the ledger, set by a key that manages peers', async (t) => {
+test('a budget must be complete, of a known peer, and set by a key that manages peers', async (t) => {
   const [side] = (await startOrganisations(t, 1)) as [Organisation]
   const { id } = await side.ask('POST', '/v1/peers', { body: { name: 'Mallory' } })
   const put = (body: object, more: object = {}) =>

@@ -43,7 +43,7 @@ test('two ledgers become peers, share a record, and part', async (t) => {
   const files = temporaryFiles(t)
   let id = ''
 
-  await t.test('the invitation is shown once, and read from a file or from standard input', async () => {
+  await t.test('the invitation is shown once, and accepted from a file or from standard input', async () => {
     const shown = await run(home, ['peers', 'invite', 'Bolt'], { isTTY: true })
     assert.match(shown.stdout, /^invitation +tlp_\S+$/m)
     const other = /peer_\w+/.exec(shown.stdout)![0]
@@ -68,7 +68,7 @@ test('two ledgers become peers, share a record, and part', async (t) => {
     assert.deepEqual((await linesOf(home, ['peers', 'revoke', other, '--yes']))[0].state, 'revoked')
   })
 
-  await t.test('a record is shared from its creation, or later, with its documents or without', async () => {
+  await t.test('a record is shared at its creation or later, whole or as digests', async () => {
     const create = ['create', '--type', 'delivery/1', '--payload', JSON.stringify(PAYLOAD)]
     const [first] = await linesOf(home, [...create, '--share', id])
     const [second] = await linesOf(home, create)
@@ -92,7 +92,7 @@ test('two ledgers become peers, share a record, and part', async (t) => {
     await fails(home, ['share', second.id, '--with', id], 1, /already_shared/)
   })
 
-  await t.test('how a peer stands, and whether it holds the same', async () => {
+  await t.test('commands show the state of a peer, and whether both sides reconcile', async () => {
     const table = await run(home, ['peers', 'list'], { isTTY: true })
     assert.match(table.stdout, /^ID +STATE +BEHIND +FAILURES +DEAD +FORKS +NAME +URL\n/)
     assert.match(
@@ -112,7 +112,7 @@ test('two ledgers become peers, share a record, and part', async (t) => {
     assert.deepEqual(await linesOf(home, ['peers', 'replay', id, '--seq', '3']), [{ replayed: 0 }])
   })
 
-  await t.test('a peering is suspended, resumed and revoked, each for a reason', async () => {
+  await t.test('a peering is suspended with a code, resumed and revoked', async () => {
     const [suspended] = await linesOf(home, ['peers', 'suspend', id, '--code', 'maintenance'])
     assert.equal(suspended.state, 'suspended')
     const [entry] = (await linesOf(home, ['entries'])).filter(({ kind }) => kind === 'peer-suspended')
@@ -124,7 +124,7 @@ test('two ledgers become peers, share a record, and part', async (t) => {
     await untilPeer(guest, id, 'revoked')
   })
 
-  await t.test('what means nothing is said before anything is sent', async () => {
+  await t.test('malformed arguments fail with 64 and a hint', async () => {
     for (const [args, pattern] of [
       [['peers', 'invite'], /usage: tallystick peers invite NAME/],
       [['peers', 'list', 'x'], /usage: tallystick peers list/],

@@ -38,7 +38,7 @@ async function countReceived(side: Organisation, ledger: string): Promise<number
   return row!.received
 }
 
-test('a peer that never answers, and one whose requests never end, hold up no peer of another ledger', async (t) => {
+test('a peer that never answers, and one with endless requests, delay no other ledger’s peer', async (t) => {
   const [home, good] = (await startOrganisations(t, 2)) as [Organisation, Organisation]
   const second = await addLedger(home)
   const id = await peerWith(home, second, good)

@@ -14,7 +14,7 @@ import type { PartName } from '../deployment/part.ts'
 
 const PATIENCE_MS = 30_000
 
-test('servers and workers tell what they send to peers, what came, and what is left', async (t) => {
+test('metrics of servers and workers count what peers exchange, and what waits', async (t) => {
   const [home, guest] = (await startOrganisations(t, 2)) as [Organisation, Organisation]
   const id = await peer(home, guest)
   await registerDelivery(home)
@@ -32,7 +32,7 @@ test('servers and workers tell what they send to peers, what came, and what is l
   const zero = (value: number) => value === 0
   const one = (value: number) => value === 1
 
-  await t.test('what was exchanged, at both ends', async () => {
+  await t.test('entries, requests and offers, at both ends', async () => {
     await live(await share({ home, guest, peer: id, performer }))
     await reaches(zero, guest, 'worker', 'peer_lag_entries', { state: 'active' })
     await reaches(zero, guest, 'worker', 'peer_offers_pending')
@@ -49,7 +49,7 @@ test('servers and workers tell what they send to peers, what came, and what is l
     assert.equal(await figure(home, 'api', 'peer_entries_refused_total', { code: 'fork' }), 0)
   })
 
-  await t.test('that a peer does not answer, why, and how far it is behind', async () => {
+  await t.test('a peer that does not answer: the reason, and how far behind', async () => {
     await guest.stop('api')
     await share({ home, guest, peer: id, performer })
     await reaches(one, home, 'worker', 'peers_failing')
@@ -63,7 +63,7 @@ test('servers and workers tell what they send to peers, what came, and what is l
       assert.ok((await figure(home, 'worker', name, { state: 'active' })) > 0, name)
   })
 
-  await t.test('but not that a suspended one fails, here or there', async () => {
+  await t.test('a suspended peer is not counted as failing, on either side', async () => {
     await guest.start('api')
     await guest.ask('POST', `/v1/peers/${id}/suspend`, { body: {} })
     await share({ home, guest, peer: id, performer })
@@ -76,7 +76,7 @@ test('servers and workers tell what they send to peers, what came, and what is l
   })
 
   await t.test(
-    'what a peer has refused for good, until it is revoked; a fork that it has not signed is none',
+    'dead letters are counted until a revocation, and a fork without the peer’s signature never',
     async () => {
       await home.sql(`insert into tallystick.peer_dead_letters (ledger_id, peer_id, seq, kind, code)
       select ledger_id, peer_id, 0, 'record-created', 'fork' from tallystick.peers`)

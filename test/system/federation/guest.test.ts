@@ -43,14 +43,14 @@ async function assertVerifies(side: Organisation): Promise<void> {
     assert.equal((await verifyLedger(source, { threads: 1 })).failure, null, side.name)
 }
 
-test('a guest performs what another ledger has shared with it', async (t) => {
+test('a guest performs a record that another ledger has shared', async (t) => {
   const parties = await meet(t)
   const { home, guest, performer } = parties
   const principal = home.admin.remote
   const record = await share(parties, { maxRevisions: 2 })
   await untilBoth(record, 'CREATED')
 
-  await t.test('and sees it as its home shows it, but for who is whose', async () => {
+  await t.test('the guest shows the record as its home does, except for the names of agents', async () => {
     const [there, here] = [await look(home, record), await look(guest, record)]
     const { actor, entry, gated, ...others } = there
     const { actor: seenActor, entry: seenEntry, gated: seenGated, ...seen } = here
@@ -61,7 +61,7 @@ test('a guest performs what another ledger has shared with it', async (t) => {
     assert.equal(gated.performer, performer.remote)
   })
 
-  await t.test('as both sides list it', async () => {
+  await t.test('both sides list the record', async () => {
     const summary = {
       id: record.id,
       documents: 'whole',
@@ -81,7 +81,7 @@ test('a guest performs what another ledger has shared with it', async (t) => {
     assert.deepEqual(typeDefinition, DELIVERY)
   })
 
-  await t.test('by offers; one that its home refuses leaves its evidence to be erased here', async () => {
+  await t.test('steps are offers; evidence of a refused offer is erased at the guest', async () => {
     await offer(record, 'activate')
     await untilBoth(record, 'ACTIVE')
     const { body } = await offer(record, 'completions', { evidence: { quantity: 'none of the type' } })
@@ -91,27 +91,30 @@ test('a guest performs what another ledger has shared with it', async (t) => {
     await guest.ask('DELETE', `/v1/records/${record.id}/completions/${completion}/evidence`, ERASE)
   })
 
-  await t.test('and one that it takes, until it has erased it too', async () => {
-    const { body } = await offer(record, 'completions')
-    const { completion } = body.gated.offer
-    const url = `/v1/records/${record.id}/completions/${completion}/evidence`
-    await untilBoth(record, 'VERIFIED')
-    const shown = await look(guest, record)
-    assert.deepEqual([shown.gated.completion.id, shown.gated.completion.evidence], [completion, PASSING])
-    assert.equal(shown.gated.completion.by, performer.id)
-    assert.equal((await look(home, record)).gated.completion.by, performer.remote)
-    const kept = await guest.send('DELETE', url, ERASE)
-    assert.deepEqual([kept.status, kept.body.code], [409, 'not_home'])
-    await home.ask('DELETE', url, ERASE)
-    await until(async () => (await look(guest, record)).gated.completion.evidence === null, 20_000)
-    await guest.ask('DELETE', url, ERASE)
-    await until(async () => {
-      const left = await guest.sql('select from tallystick.documents where content is not null')
-      return left.length === 0
-    }, 20_000)
-  })
+  await t.test(
+    'evidence of a taken offer is erased at the guest only after its home has erased it',
+    async () => {
+      const { body } = await offer(record, 'completions')
+      const { completion } = body.gated.offer
+      const url = `/v1/records/${record.id}/completions/${completion}/evidence`
+      await untilBoth(record, 'VERIFIED')
+      const shown = await look(guest, record)
+      assert.deepEqual([shown.gated.completion.id, shown.gated.completion.evidence], [completion, PASSING])
+      assert.equal(shown.gated.completion.by, performer.id)
+      assert.equal((await look(home, record)).gated.completion.by, performer.remote)
+      const kept = await guest.send('DELETE', url, ERASE)
+      assert.deepEqual([kept.status, kept.body.code], [409, 'not_home'])
+      await home.ask('DELETE', url, ERASE)
+      await until(async () => (await look(guest, record)).gated.completion.evidence === null, 20_000)
+      await guest.ask('DELETE', url, ERASE)
+      await until(async () => {
+        const left = await guest.sql('select from tallystick.documents where content is not null')
+        return left.length === 0
+      }, 20_000)
+    },
+  )
 
-  await t.test('while its principal judges', async () => {
+  await t.test('only the principal judges; the guest’s attempts get 409 not_home', async () => {
     const before = await look(guest, record)
     assert.deepEqual(before.nextEvents, ['verdict-rendered', 'revision-requested'])
     for (const [step, body] of [
@@ -128,7 +131,7 @@ test('a guest performs what another ledger has shared with it', async (t) => {
     assert.deepEqual(gated.share, [{ peer: record.peer, documents: 'whole' }])
   })
 
-  await t.test('and what stands in both chains verifies', async () => {
+  await t.test('the chains of both sides verify', async () => {
     for (const side of [home, guest]) await assertVerifies(side)
     const { data } = await guest.ask('GET', `/v1/records/${record.id}/entries`)
     const there = await home.ask('GET', `/v1/records/${record.id}/entries`)
@@ -139,7 +142,7 @@ test('a guest performs what another ledger has shared with it', async (t) => {
   })
 })
 
-test('a guest that is shown digests has the evidence of its own agents', async (t) => {
+test('a guest that gets only digests has the evidence of its own agents', async (t) => {
   const parties = await meet(t)
   const { home, guest } = parties
   const record = await share({ ...parties, documents: 'digests' })
@@ -160,7 +163,7 @@ test('a guest that is shown digests has the evidence of its own agents', async (
   for (const side of [home, guest]) await assertVerifies(side)
 })
 
-test('a suspended peering takes no offers; one that ends leaves what it shared to be read', async (t) => {
+test('a suspended peering takes no offers; after its end shared records stay readable', async (t) => {
   const parties = await meet(t)
   const { guest } = parties
   const record = await share(parties)

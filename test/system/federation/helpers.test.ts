@@ -11,7 +11,7 @@ import {
 } from '../../helpers/federation.ts'
 import { until } from '../../helpers/wait.ts'
 
-test('organisations have nothing in common but loopback', async (t) => {
+test('organisations share nothing but loopback', async (t) => {
   const organisations = await startOrganisations(t, 2)
   const [a, b] = organisations as [Organisation, Organisation]
   const seen = []
@@ -33,7 +33,7 @@ test('organisations have nothing in common but loopback', async (t) => {
   assert.equal((await a.send('GET', '/v1/records', { key: b.admin.key })).status, 401)
 })
 
-test('API and worker of an organisation can be killed, and start again where they were', async (t) => {
+test('API and worker of an organisation can be killed, and restart at the same address', async (t) => {
   const [organisation] = await startOrganisations(t, 1, { processes: true })
   const { url, publicUrl } = organisation!
   assert.equal(url, publicUrl)
@@ -47,7 +47,7 @@ test('API and worker of an organisation can be killed, and start again where the
   await until(async () => (await organisation!.send('GET', `/v1/records/${id}/proof`)).status === 200)
 })
 
-test('two that are peers take a record through its life', async (t) => {
+test('two peered organisations take a record through its life', async (t) => {
   const [home, guest] = (await startOrganisations(t, 2)) as [Organisation, Organisation]
   const id = await peer(home, guest)
   await registerDelivery(home)

@@ -269,7 +269,7 @@ const STEPS: Readonly<Record<string, readonly [path: string, body: object, end: 
 
 const ROUNDS_MAX = 4
 
-test('whatever a home and a guest do, in the end both say the same, and nothing twice', async (t) => {
+test('after any steps of a home and a guest both have the same records, and nothing twice', async (t) => {
   const faults: [Fault[], Fault[]] = [[], []]
   const organisations = await startOrganisations(t, 2, {
     through: async (url, i) =>

@@ -21,7 +21,7 @@ async function order(home: Organisation, guest: Organisation, performer: Agent, 
   return record
 }
 
-test('a peering that was revoked is followed by another one, which takes over what nobody there had begun', async (t) => {
+test('a peering after a revocation takes over records that the guest had not begun', async (t) => {
   const [home, guest] = (await startOrganisations(t, 2)) as [Organisation, Organisation]
   const first = await peer(home, guest)
   const performer = await guest.addAgent('performer')

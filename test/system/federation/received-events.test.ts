@@ -29,7 +29,7 @@ async function events(side: Organisation, query: string, key = side.admin.key): 
 const received = (side: Organisation, key?: string) => events(side, 'events=entry.received', key)
 const kindsOf = (told: Told[]): string[] => told.map(({ data }) => data.received.kind)
 
-test('what a peer sends is told as an event', async (t) => {
+test('entries received from a peer are events', async (t) => {
   const [home, guest] = (await startOrganisations(t, 2)) as [Organisation, Organisation]
   const id = await peer(home, guest)
   await registerDelivery(home)
@@ -52,7 +52,7 @@ test('what a peer sends is told as an event', async (t) => {
   ]
   const stepOf = ({ data }: Told) => [data.received.kind, data.record.state, data.record.version]
 
-  await t.test('to the guest each step of the home, and where its record stands then', async () => {
+  await t.test('the guest gets each step of the home, with the new state of the record', async () => {
     const told = await received(guest)
     assert.deepEqual(told.map(stepOf), STEPS)
     for (const { data } of told) {
@@ -68,7 +68,7 @@ test('what a peer sends is told as an event', async (t) => {
     )
   })
 
-  await t.test('to an endpoint in order, with both envelopes', async () => {
+  await t.test('an endpoint gets them in order, with both envelopes', async () => {
     await until(async () => hook.received.length === STEPS.length, 20_000)
     assert.deepEqual(
       hook.received.map(({ event }) => stepOf(event)),
@@ -83,29 +83,22 @@ test('what a peer sends is told as an event', async (t) => {
     }
   })
 
-  await t.test(
-    'to the home that the peering began, and steps of the guest’s agent as what they are',
-    async () => {
-      const told = await received(home)
-      assert.deepEqual(
-        told.map(({ data }) => [data.received.kind, data.record, data.peer]),
-        [['peer-added', null, id]],
-      )
-      assert.equal(whatOf(told[0]), `${id} peer-added`)
-      assert.equal(whatOf((await received(guest))[0]), `${id} record-created ${record.id}`)
-      const taken = await events(home, 'events=record.activated,completion.submitted')
-      assert.deepEqual(
-        taken.map(({ data: { predicate } }) => [
-          predicate.actor,
-          predicate.offer.peer,
-          predicate.offer.ledger,
-        ]),
-        [performer!.remote, performer!.remote].map((actor) => [actor, id, guest.ledger]),
-      )
-    },
-  )
+  await t.test('the home gets peer-added, and steps of the guest’s agent under their own kinds', async () => {
+    const told = await received(home)
+    assert.deepEqual(
+      told.map(({ data }) => [data.received.kind, data.record, data.peer]),
+      [['peer-added', null, id]],
+    )
+    assert.equal(whatOf(told[0]), `${id} peer-added`)
+    assert.equal(whatOf((await received(guest))[0]), `${id} record-created ${record.id}`)
+    const taken = await events(home, 'events=record.activated,completion.submitted')
+    assert.deepEqual(
+      taken.map(({ data: { predicate } }) => [predicate.actor, predicate.offer.peer, predicate.offer.ledger]),
+      [performer!.remote, performer!.remote].map((actor) => [actor, id, guest.ledger]),
+    )
+  })
 
-  await t.test('by the type of the record; what is of none in any case', async () => {
+  await t.test('a filter by type matches the record’s type, and events without a type always', async () => {
     const of = async (side: Organisation, type: string) =>
       kindsOf(await events(side, `events=entry.received&types=${type}`))
     assert.equal((await of(guest, 'delivery/1')).length, STEPS.length)
@@ -114,7 +107,7 @@ test('what a peer sends is told as an event', async (t) => {
   })
 
   await t.test(
-    'to an agent that sees its own records only: those that it performs, or has offered to',
+    'an agent that reads its own records gets those that it performs or has an offer for',
     async () => {
       assert.deepEqual((await received(guest, performer!.key)).map(stepOf), STEPS)
       assert.deepEqual(await received(guest, stranger!.key), [])
@@ -126,7 +119,7 @@ test('what a peer sends is told as an event', async (t) => {
     },
   )
 
-  await t.test('on both sides that an offer was refused', async () => {
+  await t.test('both sides get the refusal of an offer', async () => {
     const raced = await share({ home, guest, peer: id, performer: performer! })
     await untilBoth(raced, 'CREATED')
     await guest.stop('worker')
@@ -149,7 +142,7 @@ test('what a peer sends is told as an event', async (t) => {
     ])
   })
 
-  await t.test('that a peer’s ledger has a new key', async () => {
+  await t.test('the guest gets the key rotation of the peer’s ledger', async () => {
     await home.rotateKey()
     const rotated = async () =>
       (await received(guest)).find(({ data }) => data.entry.kind === 'peer-key-rotated')
@@ -159,7 +152,7 @@ test('what a peer sends is told as an event', async (t) => {
     assert.equal(data.predicate.newKey.alg, 'EdDSA')
   })
 
-  await t.test('unless what is kept of it is not what was received', async () => {
+  await t.test('a stored entry that was changed answers 500 integrity_fault', async () => {
     const swap = `begin; set local session_replication_role = replica;
       update tallystick.received_entries r set envelope = o.envelope, leaf = o.leaf
       from tallystick.received_entries o where r.version = 2 and o.version = 3 and o.record_id = r.record_id; commit`

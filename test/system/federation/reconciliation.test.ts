@@ -23,7 +23,7 @@ import { runAlone } from '../../helpers/run-command.ts'
 
 const HEX = 'ab'.repeat(32)
 
-test('two servers, and the exports of both', async (t) => {
+test('reconciliation of two servers, and of their exports', async (t) => {
   const [home, guest, other] = (await startOrganisations(t, 3)) as [Organisation, Organisation, Organisation]
   await registerDelivery(home)
   const id = await peer(home, guest)
@@ -32,7 +32,7 @@ test('two servers, and the exports of both', async (t) => {
   const pair = { home, guest, peer: id, performer }
   const [first, second] = [await share(pair), await share(pair)]
 
-  await t.test('are not reconciled before the other side was asked', async () => {
+  await t.test('is not reconciled before the other side was asked', async () => {
     const { reconciled, reasons, summary } = await reconciliation(home, id)
     assert.deepEqual([reconciled, reasons, summary], [false, ['not_asked'], null])
   })
@@ -50,7 +50,7 @@ test('two servers, and the exports of both', async (t) => {
   ] as const)
     await untilQuiet(side, peerId)
 
-  await t.test('are reconciled, and each says what it sent and holds', async () => {
+  await t.test('is reconciled, and each side counts what it sent and received', async () => {
     const ours = await askAnew(home, id)
     assert.deepEqual([ours.reconciled, ours.reasons, ours.asking], [true, [], false])
     // The first record has five entries, and the second record has three.
@@ -71,24 +71,21 @@ test('two servers, and the exports of both', async (t) => {
     assert.deepEqual(theirs.offers.made, { pending: 0, taken: 3, refused: 0 })
   })
 
-  await t.test(
-    'a record that is shared later, with a second peer, is sent to both as it should be',
-    async () => {
-      const later = { ...first, peer: otherId, guest: other }
-      await home.ask('POST', `/v1/records/${first.id}/share`, {
-        body: { share: [{ peer: otherId, documents: 'whole' }] },
-      })
-      await untilBoth(later, 'ACCEPTED')
-      await untilQuiet(home, otherId)
-      await untilQuiet(home, id)
-      for (const peerId of [id, otherId]) {
-        const { sent, reconciled, reasons } = await askAnew(home, peerId)
-        assert.deepEqual([sent.deadLetters, reconciled, reasons], [0, true, []])
-      }
-    },
-  )
+  await t.test('stays reconciled when a record is shared later with a second peer', async () => {
+    const later = { ...first, peer: otherId, guest: other }
+    await home.ask('POST', `/v1/records/${first.id}/share`, {
+      body: { share: [{ peer: otherId, documents: 'whole' }] },
+    })
+    await untilBoth(later, 'ACCEPTED')
+    await untilQuiet(home, otherId)
+    await untilQuiet(home, id)
+    for (const peerId of [id, otherId]) {
+      const { sent, reconciled, reasons } = await askAnew(home, peerId)
+      assert.deepEqual([sent.deadLetters, reconciled, reasons], [0, true, []])
+    }
+  })
 
-  await t.test('reconcile offline, by their exports', async () => {
+  await t.test('reconciles offline, by exports', async () => {
     const directory = temporaryDir()
     const files = await Promise.all(
       [home, guest, other].map(async (side) => {
@@ -111,7 +108,7 @@ test('two servers, and the exports of both', async (t) => {
     assert.match((await runAlone(['reconcile', theirs, others])).stdout, /code=peering_missing/)
   })
 
-  await t.test('what is on its way is no fault', async () => {
+  await t.test('an entry under way is no fault', async () => {
     await guest.stop('api')
     const third = await share(pair)
     const { sent, reconciled, summary } = await reconciliation(home, id)
@@ -125,7 +122,7 @@ test('two servers, and the exports of both', async (t) => {
     await untilBoth(third, 'CREATED')
   })
 
-  await t.test('what a peer says otherwise is shown, faults first', async () => {
+  await t.test('differences that a peer reports are shown, faults first', async () => {
     const { version, entry } = await look(home, first)
     const gone = `rec_${'0'.repeat(25)}1`
     const said = [
@@ -155,7 +152,7 @@ test('two servers, and the exports of both', async (t) => {
     )
   })
 
-  await t.test('of a summary that was cut off, what is behind its end is not compared', async () => {
+  await t.test('a truncated summary is not compared beyond its end', async () => {
     const { entry, version } = await look(home, first)
     await home.sql('update tallystick.peer_cursors set summary = $1 where peer_id = $2', [
       JSON.stringify({ whole: false, records: [[first.id, version, entry.leaf]] }),
@@ -181,7 +178,7 @@ test('two servers, and the exports of both', async (t) => {
     assert.deepEqual([reasons, sent.deadLetters, received.forks], [['dead_letters'], 1, 0])
   })
 
-  await t.test('nothing is asked of a peer whose peering is not active', async () => {
+  await t.test('a peer whose peering is not active cannot be asked (409 state_conflict)', async () => {
     await home.ask('POST', `/v1/peers/${otherId}/revoke`, { body: {} })
     const { status, body } = await home.send('POST', `/v1/peers/${otherId}/reconciliation`, { body: {} })
     assert.deepEqual([status, body.code], [409, 'state_conflict'])

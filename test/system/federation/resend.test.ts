@@ -18,7 +18,7 @@ import { until } from '../../helpers/wait.ts'
 const TAKE_ALL_FOR_SENT = `update tallystick.peer_cursors c set next_seq = h.size
   from tallystick.chain_heads h where h.ledger_id = c.ledger_id`
 
-test('what a peer lacks though it was sent, it is sent again once it was asked what it holds', async (t) => {
+test('entries marked as sent that a peer lacks are sent again after a reconciliation', async (t) => {
   const [home, guest] = await startOrganisations(t, 2)
   const peering = await peer(home!, guest!)
   await registerDelivery(home!)
@@ -54,7 +54,7 @@ test('what a peer lacks though it was sent, it is sent again once it was asked w
   await until(async () => (await home!.ask('GET', `/v1/peers/${peering}/reconciliation`)).reconciled)
 })
 
-test('a record that was shared after its creation is sent with its share first, whatever the peer lacks', async (t) => {
+test('a record shared after its creation is sent with its share first, whatever the peer lacks', async (t) => {
   const [home, guest] = await startOrganisations(t, 2)
   const peering = await peer(home!, guest!)
   const create = async () =>

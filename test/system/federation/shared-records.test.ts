@@ -7,7 +7,7 @@ import { addTestHome } from '../../helpers/test-home.ts'
 
 const DEFINITION = { name: 'errand', version: 3, payloadSchema: true, evidenceSchema: true, rules: [] }
 
-test('what is shared with a peer is listed, both ways', async (t) => {
+test('GET /v1/peers/{id}/records lists records that are shared in either direction', async (t) => {
   const app = await buildGatedApp(t)
   const [home, other] = [await addTestHome(app), await addTestHome(app)]
   const { performer } = app.agents
@@ -65,7 +65,7 @@ test('what is shared with a peer is listed, both ways', async (t) => {
     },
   ]
 
-  await t.test('in the order of their ids, and with nobody else’s', async () => {
+  await t.test('in the order of ids, without records of other peers', async () => {
     assert.deepEqual(await list(), { data: expected, nextCursor: null })
     assert.equal((await list('', other.peer)).data.length, 2)
   })
@@ -86,7 +86,7 @@ test('what is shared with a peer is listed, both ways', async (t) => {
     assertProblem(await app.send('GET', `/v1/peers/${home.peer}/records?cursor=e30`), 422, 'invalid_request')
   })
 
-  await t.test('one by one, with the definition of a type that came along', async () => {
+  await t.test('a single record comes with the definition of the peer’s type', async () => {
     const one = async (id: string) =>
       expectStatus(200, await app.send('GET', `/v1/peers/${home.peer}/records/${id}`)).json()
     assert.deepEqual(await one(taken.id), { ...expected[1], typeDefinition: DEFINITION })
@@ -95,7 +95,7 @@ test('what is shared with a peer is listed, both ways', async (t) => {
     assert.deepEqual(await one(own.id), { ...expected[0], typeDefinition: null })
   })
 
-  await t.test('also where both say that they have a record of one id', async () => {
+  await t.test('both records are listed if both sides have a record of one id', async () => {
     await home.share({ id: own.id })
     const { data } = await list()
     const roles = data
@@ -111,7 +111,7 @@ test('what is shared with a peer is listed, both ways', async (t) => {
     assert.equal(shown.json().role, 'home')
   })
 
-  await t.test('and nothing of a peer, or a record, that is not there', async () => {
+  await t.test('an unknown peer or record answers 404', async () => {
     const nobody = 'peer_01jegv5gyme05800000000000a'
     for (const url of [
       `/v1/peers/${nobody}/records`,

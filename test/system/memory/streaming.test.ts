@@ -75,7 +75,7 @@ test('GET /v1/entries', async (t) => {
     )
   })
 
-  await t.test('begins after `after`, and gives at most `limit`: pages make up the whole', async () => {
+  await t.test('begins after `after` and returns at most `limit`: pages make up the whole', async () => {
     for (const limit of [1, 2, 4, 100]) {
       let pages = ''
       for (let after = -1; ; ) {
@@ -95,7 +95,7 @@ test('GET /v1/entries', async (t) => {
     assert.equal((await app.entries('?after=7')).length, 1)
   })
 
-  await t.test('is the middle of the export', async () => {
+  await t.test('has the lines of the export between its first and last line', async () => {
     const response = expectStatus(200, await app.send('GET', '/v1/export'))
     assert.equal(response.headers['content-type'], 'application/x-ndjson')
     assert.match(
@@ -159,7 +159,7 @@ test('an export of 20,000 records and 40 MB', async (t) => {
     },
   )
 
-  await t.test('serves others while it is read as fast as can be', async (t) => {
+  await t.test('serves others while the export is read at full speed', async (t) => {
     const stream = await openExport(t, app, origin)
     const reading = readSome(stream, Number.POSITIVE_INFINITY)
     const startedAt = performance.now()
@@ -178,7 +178,7 @@ test('an export of 20,000 records and 40 MB', async (t) => {
     assert.ok(slowestMs < 5_000, `a request took ${Math.round(slowestMs)} ms`)
   })
 
-  await t.test('ends when its reader goes away, and gives its connection back', async (t) => {
+  await t.test('ends when its reader disconnects, and returns its connection', async (t) => {
     const reads = countReads(t, app)
     const streams = await Promise.all(Array.from({ length: 10 }, () => openExport(t, app, origin)))
     await Promise.all(streams.map((stream) => readSome(stream, 1)))

@@ -15,7 +15,7 @@ import { startWorkerOn } from '../deployment/test-deployment.ts'
 const PATIENCE_MS = 30_000
 const ENVIRONMENT = { TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8' }
 
-test('a worker tells what it has done, and what is left', async (t) => {
+test('the metrics of a worker count its work, and what is left', async (t) => {
   const app = await buildGatedApp(t, { environment: ENVIRONMENT })
   const figure = async (name: string, labels: Record<string, string> = {}) =>
     sampleOf(await worker.metrics!.registry.metrics(), `tallystick_${name}`, labels)
@@ -37,7 +37,7 @@ test('a worker tells what it has done, and what is left', async (t) => {
   )
   const worker = await startWorkerOn(t, app.database)
 
-  await t.test('of webhooks: why attempts failed, what waits to be tried again, who is behind', async () => {
+  await t.test('webhooks: failed attempts by reason, pending deliveries, failing endpoints', async () => {
     await reaches(1, 'webhook_attempt_failures_total', { reason: '5xx' })
     await reaches(1, 'webhook_attempt_failures_total', { reason: 'connect_failed' })
     await reaches(2, 'webhook_attempts_total', { outcome: 'failed' })
@@ -52,7 +52,7 @@ test('a worker tells what it has done, and what is left', async (t) => {
     assert.equal(await figure('webhook_attempt_duration_seconds_count'), 2)
   })
 
-  await t.test('of audits, and of entries that were verified', async () => {
+  await t.test('audits, and verified entries', async () => {
     await reaches(1, 'audits_total', { result: 'good' })
     assert.equal(await figure('audit_duration_seconds_count'), 1)
     await reaches(1, 'job_attempts_total', { queue: 'audit', result: 'completed' })
@@ -60,7 +60,7 @@ test('a worker tells what it has done, and what is left', async (t) => {
     await reaches(Number(size), 'entries_verified_total')
   })
 
-  await t.test('of checkpoints', async () => {
+  await t.test('checkpoints: published, lag, last success', async () => {
     await until(async () => (await figure('checkpoints_published_total')) >= 1, PATIENCE_MS)
     await reaches(0, 'checkpoint_lag_seconds')
     assert.ok(
@@ -69,14 +69,14 @@ test('a worker tells what it has done, and what is left', async (t) => {
     )
   })
 
-  await t.test('of jobs that were given up, by the queue that they are of', async () => {
+  await t.test('dead letters, by the queue of their job', async () => {
     await reaches(1, 'dead_letters', { queue: 'audit-schedule' })
     assert.equal(await figure('dead_letters', { queue: 'audit' }), 0)
     assert.equal(await figure('job_attempts_total', { queue: 'audit-schedule', result: 'dead' }), 1)
   })
 })
 
-test('jobs that wait are told apart, with how long the oldest that could be taken has waited', async (t) => {
+test('waiting jobs are counted by state, with the age of the oldest job that may start', async (t) => {
   const app = await buildTestApp(t)
   const pool = openReadPool(testDatabase(app.database.workerUrl), { warn() {} })
   t.after(() => pool.end())

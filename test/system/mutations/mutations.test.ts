@@ -6,7 +6,7 @@ import { MUTATIONS } from './mutations.ts'
 
 const ROOT = resolve(import.meta.dirname, '..', '..', '..')
 
-test('each line of the list of mutations is in its file, once', () => {
+test('each mutation replaces text that is in its file exactly once', () => {
   const gone = MUTATIONS.filter(
     ({ file, from }) => readFileSync(join(ROOT, file), 'utf8').split(from).length !== 2,
   )

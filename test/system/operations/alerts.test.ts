@@ -11,11 +11,11 @@ import { ruleTests } from './rule-tests.ts'
 const ALERTS = readAlerts()
 const NAMES = [...new Set(ALERTS.map(({ alert }) => alert))]
 
-test('every alert asks for what processes answer', () => {
+test('every alert uses metrics and labels that processes export', () => {
   for (const { expr } of readRules()) assert.deepEqual(findStrangers(expr, ['refused', 'window']), [])
 })
 
-test('every recorded series that a rule asks for is recorded, and every one that is recorded is asked for', () => {
+test('every recorded series is used by a rule, and every series that a rule uses is recorded', () => {
   const recorded = readRules().flatMap(({ record }) => record ?? [])
   const asked = readRules().flatMap(({ expr }) =>
     [...expr.matchAll(/tallystick:[\w:]+/g)].map(([name]) => name),
@@ -23,7 +23,7 @@ test('every recorded series that a rule asks for is recorded, and every one that
   assert.deepEqual([...new Set(asked)].sort(), recorded.toSorted())
 })
 
-test('what no process has is found', () => {
+test('findStrangers reports unknown metrics, labels and label values', () => {
   assert.deepEqual(findStrangers('rate(tallystick_nothing_total[5m])'), [
     'no process has tallystick_nothing_total',
   ])
@@ -39,7 +39,7 @@ test('what no process has is found', () => {
   ])
 })
 
-test('every alert says how bad it is, what was found, and which section of the runbooks is its own', () => {
+test('every alert has a severity, a summary, a description and a section of the runbooks', () => {
   for (const { alert, labels, annotations } of ALERTS) {
     assert.match(alert, /^Tallystick([A-Z][a-z]+)+$/)
     assert.match(labels['severity']!, /^(page|ticket)$/, alert)
@@ -49,7 +49,7 @@ test('every alert says how bad it is, what was found, and which section of the r
   }
 })
 
-test('every alert has one section with what one looks for at night, and no section is of two alerts', () => {
+test('every alert has one complete section of its own in the runbooks', () => {
   const runbooks = NAMES.map((name) => [...runbooksOf(name)])
   assert.ok(runbooks.every(({ length }) => length === 1))
   assert.equal(new Set(runbooks.flat()).size, NAMES.length)
@@ -65,13 +65,13 @@ test('every alert has one section with what one looks for at night, and no secti
   }
 })
 
-test('every page of the runbooks has a section of an alert', () => {
+test('every page of the runbooks has the section of an alert', () => {
   const pages = readdirSync(RUNBOOKS_DIR).filter((name) => name !== 'README.md')
   const led = NAMES.flatMap(runbooksOf).map((runbook) => runbook.split('#')[0])
   assert.deepEqual(pages.sort(), [...new Set(led)].sort())
 })
 
-test('the index has every section with its title, how bad it is, and its alert, pages first', () => {
+test('the index lists every section with title, severity and alert, pages first', () => {
   const index = readFileSync(join(RUNBOOKS_DIR, 'README.md'), 'utf8')
   const rows = [...index.matchAll(/^\| \[(.+)\]\((.+)\) \| (.+) \| `(.+)` \|$/gm)].map((match) =>
     match.slice(1),
@@ -85,13 +85,13 @@ test('the index has every section with its title, how bad it is, and its alert, 
   assert.ok(rows.slice(firstTicket).every(([, , severity]) => severity === 'ticket'))
 })
 
-test('every alert has a case in which it fires, as bad as it says (npm run drill -- alerts tries them)', () => {
+test('every alert has a case that fires at its severity (npm run drill -- alerts tries them)', () => {
   const tried = CASES.map(({ alert, severity }) => `${alert} ${severity}`)
   const all = ALERTS.map(({ alert, labels }) => `${alert} ${labels['severity']}`)
   assert.deepEqual([...new Set(tried)].sort(), [...new Set(all)].sort())
 })
 
-test('every case is tried with series that come and go in each way, and nothing may fire while all is well', () => {
+test('promtool tests exist for every case and situation, and for the healthy state', () => {
   const files = ruleTests(readRules())
   const tried = new Set(files.flatMap(({ tests }) => (tests as { name: string }[]).map(({ name }) => name)))
   const index = (one: (typeof CASES)[number]) => CASES.filter(({ alert }) => alert === one.alert).indexOf(one)
@@ -102,7 +102,7 @@ test('every case is tried with series that come and go in each way, and nothing 
   assert.deepEqual(missing, [])
 })
 
-test("series are read in promtool's notation", () => {
+test('series are expanded from promtool’s notation', () => {
   assert.deepEqual(expand('1x2 stale _x2 0+5x2 7-2x1'), [1, 1, 1, null, null, null, 0, 5, 10, 7, 5])
   assert.throws(() => expand('a'), /not understood: a/)
 })

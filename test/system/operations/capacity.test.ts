@@ -31,7 +31,7 @@ const PAGE = readFileSync(join(PROJECT_DIR, 'docs/operate/capacity.md'), 'utf8')
 const MIB = 1024 * 1024
 const SECONDS_A_DAY = 86_400
 
-test('the capacity page has the limits of the code', () => {
+test('the capacity page states the limits of the code', () => {
   const server = WRITE_CONNECTIONS_MAX + READ_CONNECTIONS_MAX + SEARCH_CONNECTIONS_MAX
   const worker = READ_CONNECTIONS_MAX + WEBHOOK_CONNECTIONS_MAX + PEER_CONNECTIONS_MAX + JOB_CONNECTIONS_MAX
   assert.equal(ENTRY_FOLLOWER_TIME_SHARE_MAX, 1 / 4)
@@ -49,7 +49,7 @@ test('the capacity page has the limits of the code', () => {
     assert.ok(PAGE.replaceAll('\n', ' ').includes(claim), claim)
 })
 
-test('its examples follow from its formulas and its figures', () => {
+test('the examples on the page follow from its formulas and figures', () => {
   const [single, batched, gated] = [
     rowOf('… with an Idempotency-Key'),
     rowOf('in batches of 100'),
@@ -87,7 +87,7 @@ test('its examples follow from its formulas and its figures', () => {
   }
 })
 
-test('what it calculates of latency follows from what was measured', () => {
+test('the latency table follows from the measured figures', () => {
   const bases = [6.8, 20.0]
   for (const flush of [2, 4, 5]) {
     const cells = bases.map((base, i) => {

@@ -7,7 +7,7 @@ import { findStrangers } from './promql.ts'
 const DASHBOARD = readDashboard()
 const PANELS = DASHBOARD.panels.filter(({ type }) => type !== 'row')
 
-test('every panel asks for what processes answer, by labels that they have', () => {
+test('every panel uses metrics and labels that processes export', () => {
   for (const { title, targets = [] } of PANELS) {
     assert.ok(targets.length > 0, title)
     for (const { expr, legendFormat } of targets) {
@@ -18,7 +18,7 @@ test('every panel asks for what processes answer, by labels that they have', () 
   }
 })
 
-test('every panel says what is normal or what it shows, and its links lead to sections of the runbooks, by their titles', () => {
+test('every panel has a description, and its links lead to runbook sections by title', () => {
   for (const { title, description = '', links = [] } of PANELS) {
     assert.match(description, /^.{15,}\.$/, title)
     for (const { url, title: linkTitle } of links) {
@@ -29,7 +29,7 @@ test('every panel says what is normal or what it shows, and its links lead to se
   }
 })
 
-test('no panel lies on another one, each has an id of its own, and none is wider than the page', () => {
+test('panels have unique ids, do not overlap, and are no wider than the page', () => {
   const ids = DASHBOARD.panels.map(({ id }) => id)
   assert.equal(new Set(ids).size, ids.length)
   const taken = new Map<string, string>()
@@ -44,7 +44,7 @@ test('no panel lies on another one, each has an id of its own, and none is wider
   }
 })
 
-test('what is chosen above the panels is what they ask for', () => {
+test('panels use exactly the variables that can be chosen above them', () => {
   const chosen = DASHBOARD.templating.list.map(({ name }) => name)
   const text = JSON.stringify(DASHBOARD.panels)
   for (const name of chosen) assert.match(text, new RegExp(`\\$\\{?${name}\\b`), name)

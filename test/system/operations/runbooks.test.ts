@@ -9,7 +9,7 @@ import { until } from '../../helpers/wait.ts'
 import { makeWebhook } from '../../helpers/webhooks.ts'
 import { RUNBOOKS_DIR } from './alerts-file.ts'
 
-test('what the operator is given to paste into psql shows who writes most, who holds whom up, and which endpoints and peers fail, and how', async (t) => {
+test('the runbooks’ psql queries find busy ledgers, blocking sessions, failing endpoints and peers', async (t) => {
   const app = await buildTestApp(t)
   const [failing, paused, well] = await Promise.all(
     ['failing', 'paused', 'well'].map((name) => makeWebhook(app, { url: `https://example.com/${name}` })),
@@ -113,7 +113,7 @@ async function assertWaiting({ database, sql }: TestApp, query: string): Promise
   })
 }
 
-test('every operate command of a page is one that there is', () => {
+test('the runbooks name every operate command, and no other', () => {
   const named = globSync('*.md', { cwd: RUNBOOKS_DIR }).flatMap((page) =>
     [...readPage(page).matchAll(/^ *operate ([a-z-]+)|`operate ([a-z-]+)/gm)].map(
       ([, one, other]) => one ?? other!,

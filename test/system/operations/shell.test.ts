@@ -21,7 +21,7 @@ case "$*" in
   *logs*) [ "$(grep -c 'get job' "$DIR/asked")" -ge 3 ] && echo 'no ledger has a fault' ;;
 esac`
 
-test('operate, as the page has it for a cluster, waits until its Job has ended, and hands words on as they are', async (t) => {
+test('operate on a cluster, as documented, waits for its Job and passes arguments unchanged', async (t) => {
   const { stdout: found } = await promisify(execFile)('bash', ['-c', 'command -v jq || true'])
   if (found === '') return t.skip('needs jq')
   const { directory, write } = temporaryFiles(t)

@@ -38,7 +38,7 @@ before(async () => {
 })
 after(() => rmSync(stages, { recursive: true }))
 
-test("each of the SDK's entries is there, and so are all that its modules and its types name", () => {
+test('each entry point of the SDK exists, and every file that its modules and types import', () => {
   const files = entriesOfSdk().flatMap((entry) => [entry.default, entry.types])
   assert.equal(files.length, 12)
   assert.deepEqual(
@@ -57,7 +57,7 @@ test("each of the SDK's entries is there, and so are all that its modules and it
   assert.deepEqual(missing, [])
 })
 
-test('the SDK imports its two dependencies, and Node only for the spool', () => {
+test('the SDK imports only its two dependencies, and Node only in the spool', () => {
   for (const entry of entriesOfSdk()) {
     for (const file of [entry.default, entry.types]) {
       const allowed = file.endsWith('/spool.js') ? /^(@noble\/|node:)/ : /^@noble\//
@@ -68,13 +68,13 @@ test('the SDK imports its two dependencies, and Node only for the spool', () => 
   }
 })
 
-test('the built SDK works as its sources do', async () => {
+test('the built SDK can be imported, and throws UsageError for a bad URL', async () => {
   const entry = join(stageOf('sdk'), 'dist', 'index.js')
   const { Tallystick, UsageError } = await import(pathToFileURL(entry).href)
   assert.throws(() => new Tallystick({ apiKey: 'tly_1', baseUrl: 'nowhere' }), UsageError)
 })
 
-test('importing the SDK does nothing else: bundlers may leave out what is not used', async () => {
+test('importing the SDK has no side effects, so that bundlers can drop unused code', async () => {
   const entries = entriesOfSdk().map((entry) => pathToFileURL(join(stageOf('sdk'), entry.default)).href)
   const program = `
     const state = () => JSON.stringify([Object.getOwnPropertyNames(globalThis), process.eventNames().map(String)])
@@ -88,7 +88,7 @@ test('importing the SDK does nothing else: bundlers may leave out what is not us
   assert.equal(stderr, '')
 })
 
-test('an application that imports one thing of the SDK bundles little more than that', async () => {
+test('an application that imports one part of the SDK bundles little more than that part', async () => {
   const gzipBytes = async (name: string) => {
     const { outputFiles } = await build({
       stdin: { contents: `export { ${name} } from './dist/index.js'`, resolveDir: stageOf('sdk') },
@@ -106,7 +106,7 @@ test('an application that imports one thing of the SDK bundles little more than 
   assert.ok((await gzipBytes('webhooks')) < 16_000)
 })
 
-test('nothing in the packages is newer than Node 20', () => {
+test('the packages use no API newer than Node 20', () => {
   const newer =
     /URL\.parse\(|\b(Map|Object)\.groupBy\(|Promise\.(withResolvers|try)\(|Array\.fromAsync\(|RegExp\.escape\(|Error\.isError\(|\.(toBase64|toHex|setFromBase64|setFromHex)\(\)|Uint8Array\.from(Base64|Hex)\(|import\.meta\.main/
   const found = (['sdk', 'cli'] as const)
@@ -116,7 +116,7 @@ test('nothing in the packages is newer than Node 20', () => {
   assert.deepEqual(found, [])
 })
 
-test('packs what was built, what is to be read, and the licences of all code in it', async () => {
+test('the packages contain built files, README and the licences of all code, nothing else', async () => {
   for (const name of ['sdk', 'cli'] as const) {
     const [packed] = JSON.parse(await npm(['pack', '--dry-run', '--json'], stageOf(name)))
     const paths = packed.files.map((file: { path: string }) => file.path) as string[]
@@ -128,7 +128,7 @@ test('packs what was built, what is to be read, and the licences of all code in 
   }
 })
 
-test('the command line names what it does not bring along, at the versions that the tests run with', () => {
+test('the command line package names exactly the packages it imports, at the tested versions', () => {
   const { bin, dependencies, optionalDependencies, ...manifest } = readManifest<PackedCli>(stageOf('cli'))
   assert.deepEqual(bin, { tallystick: 'dist/tallystick.js' })
   assert.equal(manifest.private, undefined)
@@ -142,7 +142,7 @@ test('the command line names what it does not bring along, at the versions that 
     assert.equal(version, readManifest(join('node_modules', name)).version)
 })
 
-test('the built command line verifies on threads, without any package beside it', async (t) => {
+test('the built command line verifies on threads without any other package installed', async (t) => {
   const chain = makeChain()
   chain.notarize()
   chain.notarizeBatch(2)
@@ -171,14 +171,14 @@ test('each module of the built command line can be loaded', async (t) => {
   assert.equal(stderr, '')
 })
 
-test('packages need the lowest Node that package.json names', () => {
+test('both packages require the lowest supported Node', () => {
   for (const name of ['sdk', 'cli'] as const)
     assert.deepEqual(readManifest<{ engines: object }>(stageOf(name)).engines, {
       node: `>=${LOWEST_NODE}`,
     })
 })
 
-test('a build that fails leaves what was there, and two at once leave one of them', async (t) => {
+test('a failed build keeps the old output, and of two builds at once one output remains', async (t) => {
   const folder = join(temporaryFiles(t).directory, 'dist')
   const make = (text: string) => async (beside: string) => {
     await mkdir(beside)

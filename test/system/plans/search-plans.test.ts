@@ -83,7 +83,7 @@ const NEW = {
   type: 'new/1',
 }
 
-test('a search reads no more than its page needs, whatever the planner believes', async (t) => {
+test('a search reads no more blocks than its page needs, whatever the planner assumes', async (t) => {
   const { owner, api, pool, ledger } = await open(t)
   const old = oldFilters()
   const batched = batchedFilters()
@@ -117,7 +117,7 @@ test('a search reads no more than its page needs, whatever the planner believes'
   assert.deepEqual(await countScans(owner, pool), scans, 'tables were read from end to end')
 })
 
-test('what no index serves ends at the budget, with a place to go on from', async (t) => {
+test('a search that no index serves ends at its budget, with a cursor to continue', async (t) => {
   const { owner, api, pool, ledger } = await open(t)
   await load(api, ledger, OLD, OLD_DAY_MS, OLD_BATCHES)
   await load(api, ledger, NEW, NEW_DAY_MS, NEW_BATCHES)

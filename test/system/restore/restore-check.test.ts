@@ -10,7 +10,7 @@ import { temporaryDirInMemory } from '../../helpers/postgres.ts'
 import { makePublisher } from '../../helpers/publisher.ts'
 import { restoreCheck } from './operator.ts'
 
-test('restore-check holds every ledger to the checkpoint that was kept of it, and says what the finding rests on', async (t) => {
+test('restore-check compares every ledger with its kept checkpoint, and prints the result of each', async (t) => {
   const app = await buildTestApp(t)
   const kept = await publishAll(app)
   await app.newLedger()
@@ -28,7 +28,7 @@ test('restore-check holds every ledger to the checkpoint that was kept of it, an
   assert.equal(lines[2], 'RESTORE_OK ledgers=2 entries=7 bad=0 gone=0 unkept=1 master-key=opens')
 })
 
-test('restore-check fails where a ledger is shorter than its checkpoint, where one is gone, and where nothing was kept', async (t) => {
+test('restore-check fails if a ledger is shorter or missing, or no checkpoint was kept', async (t) => {
   const app = await buildTestApp(t)
   const gone = `led_${'0'.repeat(25)}1`
   const kept = await publishAll(app)
@@ -49,14 +49,14 @@ test('restore-check fails where a ledger is shorter than its checkpoint, where o
   assert.deepEqual([shorter.code, /RESTORE_FAILED .*bad=1/.test(shorter.output)], [1, true], shorter.output)
 })
 
-test('restore-check fails where it is given nothing to hold together: another database, and another folder', async (t) => {
+test('restore-check fails if neither database nor folder has a ledger', async (t) => {
   const { ownerUrl } = await createTestDatabase(t)
   const { code, output } = await restoreCheck(ownerUrl, temporaryDirInMemory(), TEST_MASTER_KEY)
   assert.equal(code, 1)
   assert.match(output, /RESTORE_FAILED ledgers=0 .*neither this database nor .* has a ledger/)
 })
 
-test('restore-check fails with a kept checkpoint that can’t be read, another master key, and without a folder', async (t) => {
+test('restore-check fails on an unreadable checkpoint, another master key, or without a folder', async (t) => {
   const app = await buildTestApp(t)
   const kept = await publishAll(app)
   const broken = temporaryDirInMemory()

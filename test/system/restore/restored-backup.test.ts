@@ -10,7 +10,7 @@ import { Deployment, type Ledger, OPERATOR_KEY } from '../deployment/deployment.
 
 const WAIT_MS_MAX = 20_000
 
-test('an older backup of the whole cluster, restored under a running server and worker', async (t) => {
+test('a ledger of an older backup is closed until the operator acknowledges the loss', async (t) => {
   const dir = temporaryDirInMemory()
   const deployment = await Deployment.start({ dir, apis: 1, worker: true })
   t.after(() => deployment.stop())

@@ -15,7 +15,7 @@ import { adminEntry } from '../../helpers/test-ledger.ts'
 import { startWorkerOn } from '../deployment/test-deployment.ts'
 import { keepUnknown, makeRestoreWorker, type RestoreWorker } from './restored.ts'
 
-test('a ledger that is shorter than its kept checkpoint takes no entries; the others do', async (t) => {
+test('a ledger shorter than its kept checkpoint answers 503 ledger_closed; others go on', async (t) => {
   const { app, worker } = await setUp(t)
   const other = await app.newLedger()
   await publishCheckpoints(worker)
@@ -37,7 +37,7 @@ test('a ledger that is shorter than its kept checkpoint takes no entries; the ot
   assert.equal(worker.logged.length, 1, 'said once')
 })
 
-test('a ledger that has other entries than were published is closed as well', async (t) => {
+test('a ledger whose entries differ from its kept checkpoint is closed as well', async (t) => {
   const { app, worker } = await setUp(t)
   await keepUnknown(worker, app.ledger, 2)
   await worker.restored.step()
@@ -55,7 +55,7 @@ test('a ledger that extends its kept checkpoint stays open, frozen or not', asyn
   assertProblem(await post(app), 403, 'ledger_frozen')
 })
 
-test('the operator sees what is lost, acknowledges just that, and the ledger goes on from what was found', async (t) => {
+test('after the operator acknowledges the exact loss, the ledger continues from what was found', async (t) => {
   const { app, worker } = await setUp(t)
   const chain = await keepUnknown(worker, app.ledger, 10)
   await app.notarize()
@@ -102,7 +102,7 @@ test('the operator sees what is lost, acknowledges just that, and the ledger goe
   assert.deepEqual([report.ok, report.entries], [true, 7])
 })
 
-test('once it is acknowledged, checkpoints go on, and the old one stays beside the new one as evidence', async (t) => {
+test('after the acknowledgement checkpoints go on, and the old checkpoint stays as evidence', async (t) => {
   const { app, worker } = await setUp(t)
   await publishCheckpoints(worker)
   const chain = await keepUnknown(worker, app.ledger, 10)
@@ -127,7 +127,7 @@ test('once it is acknowledged, checkpoints go on, and the old one stays beside t
   await app.notarize()
 })
 
-test('an audit holds a ledger to its kept checkpoint until that is acknowledged', async (t) => {
+test('an audit uses the kept checkpoint of a ledger until the loss is acknowledged', async (t) => {
   const { app, worker } = await setUp(t)
   const ledgerId = parseId('led', app.ledger.ledger.id)
   assert.equal(await findBindingNote(worker.pool, worker.storedCheckpoints, ledgerId), null)
@@ -140,7 +140,7 @@ test('an audit holds a ledger to its kept checkpoint until that is acknowledged'
   assert.match((await findBindingNote(worker.pool, worker.storedCheckpoints, ledgerId))!, /\n4\n/)
 })
 
-test('an acknowledgement that nobody signed is none: the ledger is closed again', async (t) => {
+test('after an unsigned acknowledgement the ledger is closed again', async (t) => {
   const { app, worker } = await setUp(t)
   const chain = await keepUnknown(worker, app.ledger, 10)
   await worker.restored.step()
@@ -156,7 +156,7 @@ test('an acknowledgement that nobody signed is none: the ledger is closed again'
   await app.notarize()
 })
 
-test('an acknowledgement that is put there once more is none, though it is signed', async (t) => {
+test('a signed acknowledgement does not count again after a further restore', async (t) => {
   const { app, worker } = await setUp(t)
   const chain = await keepUnknown(worker, app.ledger, 10)
   await worker.restored.step()
@@ -181,7 +181,7 @@ test('an acknowledgement that is put there once more is none, though it is signe
   await putOnceMore()
 })
 
-test('an acknowledgement of another checkpoint is none for this one', async (t) => {
+test('an acknowledgement of another checkpoint does not keep the ledger open', async (t) => {
   const { app, worker } = await setUp(t)
   await keepUnknown(worker, app.ledger, 10)
   // A second worker has a folder of its own, with a smaller checkpoint.
@@ -202,7 +202,7 @@ test('an acknowledgement of another checkpoint is none for this one', async (t) 
   assert.equal((await verify(app)).ok, true)
 })
 
-test('two workers that find it at once close it once, and an acknowledgement meanwhile stands', async (t) => {
+test('workers that find a loss at once close the ledger once, and an acknowledgement stands', async (t) => {
   const { app, worker } = await setUp(t)
   const workers = [worker, await makeRestoreWorker(t, app), await makeRestoreWorker(t, app)]
   let chain = ''
@@ -221,7 +221,7 @@ test('two workers that find it at once close it once, and an acknowledgement mea
   await app.notarize()
 })
 
-test('two workers that share a folder need one acknowledgement, though they remember different checkpoints', async (t) => {
+test('two workers with one folder but different checkpoints need one acknowledgement', async (t) => {
   const { app, worker } = await setUp(t)
   const other = await makeRestoreWorker(t, app, join(worker.notesDir, '..'))
   await keepUnknown(worker, app.ledger, 9)
@@ -237,7 +237,7 @@ test('two workers that share a folder need one acknowledgement, though they reme
   assert.deepEqual(await app.sql('select known_size from tallystick.ledger_closures'), [{ known_size: '10' }])
 })
 
-test('a worker does not replace a checkpoint that another one has kept, unless its ledger extends it', async (t) => {
+test('a worker replaces another worker’s kept checkpoint only if the ledger extends it', async (t) => {
   const { app, worker } = await setUp(t)
   await publishCheckpoints(worker)
   const other = await makeRestoreWorker(t, app, join(worker.notesDir, '..'))
@@ -251,7 +251,7 @@ test('a worker does not replace a checkpoint that another one has kept, unless i
   assertProblem(await post(app), 503, 'ledger_closed')
 })
 
-test('a worker whose notes are gone, or can’t be read, closes by what it remembers', async (t) => {
+test('a worker whose notes are lost or unreadable closes by the checkpoints in memory', async (t) => {
   const { app, worker } = await setUp(t)
   const another = await app.newLedger()
   await keepUnknown(worker, app.ledger, 10)
@@ -262,7 +262,7 @@ test('a worker whose notes are gone, or can’t be read, closes by what it remem
   assert.equal(worker.restored.count('closed'), 2)
 })
 
-test('a frozen ledger that was restored is frozen again when it is acknowledged', async (t) => {
+test('a frozen ledger that was restored is frozen again after the acknowledgement', async (t) => {
   const { app, worker } = await setUp(t)
   const chain = await keepUnknown(worker, app.ledger, 10)
   await app.sql("update tallystick.chain_heads set closed = 'frozen'")
@@ -272,7 +272,7 @@ test('a frozen ledger that was restored is frozen again when it is acknowledged'
   assertProblem(await post(app), 403, 'ledger_frozen')
 })
 
-test('a ledger that is gone whole is told, and holds up no other', async (t) => {
+test('a ledger that is missing is reported, and other ledgers are still closed', async (t) => {
   const { app, worker } = await setUp(t)
   const gone = `led_${'0'.repeat(26)}`
   await keepUnknown(worker, { ...app.ledger, ledger: { ...app.ledger.ledger, id: gone } }, 5)
@@ -288,7 +288,7 @@ test('a ledger that is gone whole is told, and holds up no other', async (t) => 
   assert.equal(worker.logged.length, 2)
 })
 
-test('one that is found has all others looked at, however many are kept', async (t) => {
+test('one ledger that is found makes the round check all other kept checkpoints', async (t) => {
   const { app, worker } = await setUp(t)
   const others = await Promise.all(Array.from({ length: 5 }, () => app.newLedger()))
   for (const ledger of [app.ledger, ...others]) await keepUnknown(worker, ledger, 10)
@@ -297,7 +297,7 @@ test('one that is found has all others looked at, however many are kept', async 
   assert.equal(worker.restored.count('closed'), 6)
 })
 
-test('those kept last are looked at in each round, and all others in turn', async (t) => {
+test('each round checks the newest kept checkpoints, and all others in turn', async (t) => {
   const { app, worker } = await setUp(t)
   const ledgers = [app.ledger, await app.newLedger(), await app.newLedger()]
   for (const ledger of ledgers) await keepUnknown(worker, ledger, 10)
@@ -308,7 +308,7 @@ test('those kept last are looked at in each round, and all others in turn', asyn
   assert.deepEqual(take(), [a, b])
 })
 
-test('a kept checkpoint that cannot be read is told, and its ledger gets no other one', async (t) => {
+test('an unreadable kept checkpoint is reported, and its ledger publishes no other', async (t) => {
   const { app, worker } = await setUp(t)
   await publishCheckpoints(worker)
   await app.notarize()
@@ -321,7 +321,7 @@ test('a kept checkpoint that cannot be read is told, and its ledger gets no othe
   assert.equal((await app.sql('select from tallystick.checkpoints')).length, 1)
 })
 
-test('a worker that starts closes what was restored before it publishes anything', async (t) => {
+test('a starting worker closes a restored ledger before it publishes a checkpoint', async (t) => {
   const { app, worker } = await setUp(t)
   await keepUnknown(worker, app.ledger, 10)
   const started = await startWorkerOn(t, app.database, { dataDir: join(worker.notesDir, '..') })
@@ -333,7 +333,7 @@ test('a worker that starts closes what was restored before it publishes anything
   assert.deepEqual(await app.sql('select from tallystick.checkpoints'), [])
 })
 
-test('a worker that starts with two master keys closes it too, whichever the backup is sealed under', async (t) => {
+test('a starting worker with two master keys closes a ledger restored under the previous one', async (t) => {
   const { app, worker } = await setUp(t)
   await keepUnknown(worker, app.ledger, 10)
   const both = {
@@ -344,7 +344,7 @@ test('a worker that starts with two master keys closes it too, whichever the bac
   assertProblem(await post(app), 503, 'ledger_closed')
 })
 
-test('there is nothing to acknowledge of a ledger that was never closed, or is nowhere', async (t) => {
+test('restore of a ledger that was not closed answers 409, and of an unknown one 404', async (t) => {
   const { app } = await setUp(t)
   const body = { known: { size: 1, chain: '0'.repeat(64) } }
   assertProblem(await restore(app, 'GET'), 409, 'state_conflict')

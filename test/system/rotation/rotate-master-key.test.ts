@@ -85,7 +85,7 @@ test('the master key is replaced under a running server and worker, and no reque
   ])
 })
 
-test('nothing is refused when Postgres forgets the previous key, and nothing that is no append either', async (t) => {
+test('writes work before and after Postgres forgets the previous master key', async (t) => {
   const app = await buildTestApp(t)
   const both = await serverOn(t, app, BOTH)
   const hook = (path: string) => {
@@ -99,7 +99,7 @@ test('nothing is refused when Postgres forgets the previous key, and nothing tha
   assert.equal(await hook('after'), 201)
 })
 
-test('a row that no server has made is not made believable, and is counted', async (t) => {
+test('forged rows are not resealed, and are counted', async (t) => {
   const app = await buildTestApp(t)
   await app.sql(
     `insert into tallystick.api_key_secrets (ledger_id, secret_hash, key_id, mac)
@@ -135,7 +135,7 @@ test('a row that no server has made is not made believable, and is counted', asy
   assert.deepEqual(row, { same: true })
 })
 
-test('changes nothing where it is not told both keys, or the previous one is not the database’s', async (t) => {
+test('changes nothing without both keys, or with a wrong previous key', async (t) => {
   const app = await buildTestApp(t)
   const stranger = '55'.repeat(32)
   for (const [env, reason] of [
@@ -151,7 +151,7 @@ test('changes nothing where it is not told both keys, or the previous one is not
   assert.equal(await (await serverOn(t, app, {})).notarize(app.ledger.key.key), 201)
 })
 
-test('the operator’s key is replaced one server after the other, and both are let in meanwhile', async (t) => {
+test('the operator’s key is replaced server by server, and both keys work meanwhile', async (t) => {
   const app = await buildTestApp(t)
   const newKey = `tlo_${'n'.repeat(40)}`
   const replaced = { TALLYSTICK_OPERATOR_KEY: newKey, TALLYSTICK_OPERATOR_KEY_PREVIOUS: OPERATOR_KEY }

@@ -53,7 +53,7 @@ const CLEAN: ChaosReckoning = {
   blind: [],
 }
 
-test('a run in which all is as it was promised has no faults; each of its promises can be broken', () => {
+test('a clean run has no faults, and each broken promise is reported as one', () => {
   assert.deepEqual(findFaults(CLEAN), [])
   const broken: [Partial<ChaosReckoning>, string][] = [
     [{ records: { ...CLEAN.records, lost: 1 } }, 'records: lost=1'],
@@ -70,7 +70,7 @@ test('a run in which all is as it was promised has no faults; each of its promis
   for (const [change, fault] of broken) assert.deepEqual(findFaults({ ...CLEAN, ...change }), [fault])
 })
 
-test('memory is held to a size in any run, and to its growth in one that is long enough to tell', () => {
+test('memory has a maximum size in any run, and a maximum growth in a long run', () => {
   const { API } = CLEAN.memory
   const faultsOf = (change: object) => findFaults({ ...CLEAN, memory: { API: { ...API!, ...change } } })
   assert.deepEqual(faultsOf({ minutes: 11, live: { first: 50, last: 75 } }), [

@@ -8,7 +8,7 @@ import {
   requireReconciled,
 } from './federation-lifecycle.ts'
 
-test('three ledgers that share records reconcile offline, each with each', async () => {
+test('three ledgers that share records reconcile offline, pair by pair', async () => {
   const plan: LifecyclePlan = { organisations: 3, clients: 1, records: 30 }
   const outcome = await liveFederation(temporaryDir(), plan)
   console.log(`federation-lifecycle: ${formatLifecycle(outcome)}; ${formatLoad()}`)

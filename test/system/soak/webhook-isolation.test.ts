@@ -9,7 +9,7 @@ import { webhookIsolation } from './webhook-isolation.ts'
  */
 const P99_MS_MAX = 3_000
 
-test('an endpoint hears of all and soon, beside endpoints that hang, drip, pour, refuse and cut', async () => {
+test('an endpoint gets all events soon, beside endpoints that hang, drip, pour, refuse and cut', async () => {
   const { alone, beside, due, received, hostile } = await webhookIsolation(2_000)
   assert.equal(received, due)
   assert.deepEqual(

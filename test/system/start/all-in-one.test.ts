@@ -67,7 +67,7 @@ test('the printed curl line notarizes; a second start keeps the data; Ctrl-C and
   assert.equal(await second.stop('SIGTERM'), 0)
 })
 
-test('npm start ends with 0 although nobody reads what it says, on standard output and standard error', async (t) => {
+test('npm start ends with 0 although nobody reads its standard output and standard error', async (t) => {
   const pipe = makeUnreadPipe()
   t.after(() => pipe.close())
   pipe.fill()
@@ -97,7 +97,7 @@ test('npm start ends with 0 although nobody reads what it says, on standard outp
   assert.equal(runs(server), false)
 })
 
-test('refuses arguments, because it takes none', () => {
+test('refuses arguments with exit code 2', () => {
   const { status, stderr } = spawnSync(
     process.execPath,
     [join(PROJECT_DIR, 'src/run/all-in-one.ts'), '--port', '1'],
@@ -122,7 +122,7 @@ test('after a kill -9 the next start has every record, and no Postgres is left b
   await second.stop('SIGTERM')
 })
 
-test('a Ctrl-C that arrives twice, as under npm, does not spoil the stop', async () => {
+test('a second Ctrl-C, as under npm, does not disturb the stop', async () => {
   const dataDir = initializedDir()
   const env = { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() }
   const started = await startAllInOne({ env })
@@ -142,7 +142,7 @@ test('a Ctrl-C during the start ends it with 0, and leaves nothing running', asy
   assert.equal(await ends(server), true)
 })
 
-test('stops with an error when its Postgres is gone', async () => {
+test('stops with exit code 1 when its Postgres is gone', async () => {
   const dataDir = initializedDir()
   const started = await startAllInOne({
     env: { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() },
@@ -152,7 +152,7 @@ test('stops with an error when its Postgres is gone', async () => {
   assert.equal(await closed, 1)
 })
 
-test('says who has the port, and who has the data', async (t) => {
+test('the error names the program that uses the port, or the process that uses the folder', async (t) => {
   const dataDir = initializedDir()
   const env = { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() }
   const started = await startAllInOne({ env })
@@ -175,7 +175,7 @@ test('says who has the port, and who has the data', async (t) => {
   )
 })
 
-test('uses DATABASE_URL instead, and says what is wrong with one that does not work', async (t) => {
+test('uses DATABASE_URL instead, and explains each URL that does not work', async (t) => {
   const postgres = await startTestPostgres(t)
   const dataDir = temporaryDirInMemory()
   const env = { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() }
@@ -208,7 +208,7 @@ test('uses DATABASE_URL instead, and says what is wrong with one that does not w
   await assert.rejects(nobodyThere, /ECONNREFUSED.*: check that Postgres runs there\. Or unset DATABASE_URL/)
 })
 
-test('a first start with too few connections says so in its last words', async (t) => {
+test('a first start with too few connections ends with a hint to raise max_connections', async (t) => {
   const postgres = await startTestPostgres(t, { settings: { max_connections: 14 } })
   const env = { TALLYSTICK_DATA: temporaryDirInMemory(), TALLYSTICK_PORT: await freePort() }
   await assert.rejects(

@@ -42,7 +42,7 @@ test('the worker runs at a lower priority with all its threads, and shows no sec
   for (const secret of [logins.api, logins.worker, ...keys]) assert.ok(!shown.includes(secret))
 })
 
-test('the metrics of npm start are those of both processes', { skip }, async (t) => {
+test('the metrics of npm start include both processes', { skip }, async (t) => {
   const port = await freePort()
   await start(t, { TALLYSTICK_METRICS_PORT: port })
   const metrics = parseExposition(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text())
@@ -56,7 +56,7 @@ test('the metrics of npm start are those of both processes', { skip }, async (t)
     if (/^(process|nodejs)_/.test(name)) for (const { labels } of samples) assert.ok(labels['process'], name)
 })
 
-test('a worker that is killed comes back and goes on, and records are taken meanwhile', {
+test('a killed worker is restarted, and records are accepted meanwhile', {
   skip,
 }, async (t) => {
   const { started, worker } = await start(t)
@@ -73,13 +73,13 @@ test('a worker that is killed comes back and goes on, and records are taken mean
   assert.match(started.said(), /the worker ended with SIGKILL.*"pauseMs":1000/)
 })
 
-test('no worker remains of an npm start that is killed', { skip }, async (t) => {
+test('no worker remains after npm start is killed', { skip }, async (t) => {
   const { started, worker } = await start(t)
   await kill(started.process)
   assert.equal(await ends(worker), true)
 })
 
-test('no worker remains of an npm start that is killed while the worker starts', { skip }, async (t) => {
+test('no worker remains after npm start is killed while the worker starts', { skip }, async (t) => {
   const { started, worker } = await start(t)
   process.kill(worker, 'SIGKILL')
   await until(() => workersOf(started.process.pid!).some((pid) => pid !== worker), PATIENCE_MS)
@@ -88,7 +88,7 @@ test('no worker remains of an npm start that is killed while the worker starts',
   assert.equal(await ends(next!, PATIENCE_MS), true)
 })
 
-test('the server stops first, then the worker, then Postgres, also where all get the signal', {
+test('server, worker and Postgres stop in this order, also if the worker gets the signal itself', {
   skip,
 }, async (t) => {
   const { started, worker, dataDir } = await start(t)

@@ -13,7 +13,7 @@ function makeDataDir(t: TestContext): string {
   return dataDir
 }
 
-test('passwords are made once, and it is said when they are new', (t) => {
+test('passwords are made once, and reported as new the first time', (t) => {
   const config = { apiUrl: null, workerUrl: null, dataDir: makeDataDir(t) }
   const first = getLogins(config, OWNER_URL)
   assert.equal(first.isNew, true)
@@ -22,7 +22,7 @@ test('passwords are made once, and it is said when they are new', (t) => {
   assert.deepEqual(getLogins(config, OWNER_URL), { ...first, isNew: false })
 })
 
-test('logins are named by their URLs, or after the database, so that each deployment in a Postgres has its own', (t) => {
+test('logins are named by their URLs, or after the database', (t) => {
   const config = { apiUrl: null, workerUrl: null, dataDir: makeDataDir(t) }
   const namesIn = (database: string) =>
     getLogins(config, `postgres://owner:secret@db.example/${database}`).names
@@ -40,7 +40,7 @@ test('logins are named by their URLs, or after the database, so that each deploy
   })
 })
 
-test('a file without both passwords is refused by name, and none of it is shown', (t) => {
+test('a login file without both passwords is named in the error, and its content is not', (t) => {
   const config = { apiUrl: null, workerUrl: null, dataDir: makeDataDir(t) }
   const file = join(config.dataDir, 'database-logins.json')
   for (const text of [
@@ -61,7 +61,7 @@ test('a file without both passwords is refused by name, and none of it is shown'
   }
 })
 
-test('passwords of files are what migrate sets, and with those of both nothing is made', (t) => {
+test('passwords come from the password files, and with both of them no login file is made', (t) => {
   const dataDir = makeDataDir(t)
   const file = (name: string) => {
     writeFileSync(join(dataDir, name), `${name}/secret\n`)
@@ -79,7 +79,7 @@ test('passwords of files are what migrate sets, and with those of both nothing i
   )
 })
 
-test('logins with tokens of RDS get no passwords, and none is made for them', (t) => {
+test('logins with RDS tokens have no passwords, and password files are refused for them', (t) => {
   const config = { apiUrl: null, workerUrl: null, dataDir: makeDataDir(t), loginsByRdsIam: true }
   const logins = getLogins(config, OWNER_URL)
   assert.deepEqual(logins.passwords, { api: null, worker: null })

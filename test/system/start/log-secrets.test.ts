@@ -22,7 +22,7 @@ const PATIENCE_MS = 30_000
 const PRIVATE = 'hunter2-of-a-client'
 const MASTER_KEY_HEX = Buffer.from(TEST_MASTER_KEY).toString('hex')
 
-test('a server and a worker that log all they can log no secret, also of what goes wrong', async (t) => {
+test('server and worker at the most verbose level log no secret, also in errors', async (t) => {
   const database = await createTestDatabase(t)
   const port = await freePort()
   const running = SCRIPTS.map((script) => run(script, database, port))
@@ -74,7 +74,7 @@ test('a server and a worker that log all they can log no secret, also of what go
   assertNoSecret(said(), [ledger, other, hook.secret, rotated.secret])
 })
 
-test('what cannot start says so without the password or the key that it was given', async (t) => {
+test('a failed start prints no password or key', async (t) => {
   const database = await createTestDatabase(t)
   const wrong = 'hunter2-of-an-operator'
   const withPassword = (url: string) => Object.assign(new URL(url), { password: wrong }).href

@@ -25,7 +25,7 @@ const RUN_MJS = join(import.meta.dirname, '..', '..', '..', 'tools', 'run.mjs')
 const NODE = `node-${process.platform}-${process.arch}`
 const NOTICE = /installing the dependencies from package-lock\.json/
 
-test('the first start installs what the lockfile says, with one line; the second has nothing to do', async (t) => {
+test('the first start installs the lockfile and prints one line; the second installs nothing', async (t) => {
   const project = makeProject(t)
   writeFileSync(
     join(project, 'script.ts'),
@@ -43,7 +43,7 @@ test('the first start installs what the lockfile says, with one line; the second
   })
 })
 
-test('runs under the pinned Node, and so do the children of what it runs, from any folder', async (t) => {
+test('the script and its child processes run under the pinned Node, from any folder', async (t) => {
   const project = makeProject(t)
   const script = "console.log(process.env.PINNED, require('child_process').execSync('command -v node')+'')"
   writeFileSync(join(project, 'script.cjs'), script)
@@ -61,7 +61,7 @@ test('installs again when the lockfile has changed', async (t) => {
   assert.match(second.stderr, NOTICE)
 })
 
-test('takes away what the lockfile does not name: an older one may have brought another Node', async (t) => {
+test('removes packages that the lockfile does not name, such as an older Node', async (t) => {
   const project = makeProject(t)
   writeFileSync(join(project, 'script.cjs'), 'console.log(process.env.PINNED)')
   pack(project, 'node', '24.21.0', { bin: { node: 'bin/node' } }, { 'bin/node': '#!/bin/sh\n' })
@@ -77,7 +77,7 @@ test('takes away what the lockfile does not name: an older one may have brought 
   assert.equal(realpathSync(linked), realpathSync(join(project, 'node_modules', NODE, 'bin', 'node')))
 })
 
-test('makes the link by which npx finds the pinned Node, where npm has taken it away', async (t) => {
+test('restores the link to the pinned Node, by which npx finds it', async (t) => {
   const project = makeProject(t)
   writeFileSync(join(project, 'script.cjs'), '')
   await run(project, ['script.cjs'])
@@ -87,7 +87,7 @@ test('makes the link by which npx finds the pinned Node, where npm has taken it 
   assert.equal(realpathSync(link), realpathSync(join(project, 'node_modules', NODE, 'bin', 'node')))
 })
 
-test('of two starts at the same time one installs, and both run', async (t) => {
+test('of two simultaneous starts one installs, and both run', async (t) => {
   const project = makeProject(t)
   writeFileSync(join(project, 'script.cjs'), "console.log(require('part/package.json').version)")
   const both = await Promise.all([run(project, ['script.cjs']), run(project, ['script.cjs'])])
@@ -102,7 +102,7 @@ test('of two starts at the same time one installs, and both run', async (t) => {
   assert.equal(both.filter(({ stderr }) => /another start is installing/.test(stderr)).length, 1)
 })
 
-test('a lock that a killed start left behind is dropped when nobody has touched it for long', async (t) => {
+test('an old lock of a killed start is removed', async (t) => {
   const project = makeProject(t)
   writeFileSync(join(project, 'script.cjs'), '')
   writeFileSync(join(project, '.install-lock'), '0\n')
@@ -111,7 +111,7 @@ test('a lock that a killed start left behind is dropped when nobody has touched 
   assert.equal(existsSync(join(project, '.install-lock')), false)
 })
 
-test('gets the pinned Node though npm runs no install scripts', async (t) => {
+test('gets the pinned Node even if npm runs no install scripts', async (t) => {
   const project = makeProject(t)
   writeFileSync(join(project, 'script.cjs'), 'console.log(process.env.PINNED)')
   const { stdout } = await run(project, ['script.cjs'], { env: { npm_config_ignore_scripts: 'true' } })
@@ -143,7 +143,7 @@ test('says what to do when there is no lockfile and when there is no npm', async
   assert.match((await run(project, ['script.cjs'])).stderr, /package-lock\.json is missing/)
 })
 
-test('a plain user without write access is told who must install, and runs what is installed', {
+test('without write access a plain user gets an error that names who must install', {
   skip: plainUser === null,
 }, async (t) => {
   const project = makeProject(t)
@@ -159,7 +159,7 @@ test('a plain user without write access is told who must install, and runs what 
   assert.deepEqual([after.stdout, after.stderr], [`${plainUser}\n`, ''])
 })
 
-test('keeps the exit code, passes signals on, and dies of the signal that its script dies of', async (t) => {
+test('keeps the exit code, forwards signals, and dies of its script’s signal', async (t) => {
   const project = makeProject(t)
   const wait = "setTimeout(() => {}, 1e6); console.log('ready')"
   writeFileSync(join(project, 'seven.cjs'), 'process.exitCode = 7')
@@ -170,7 +170,7 @@ test('keeps the exit code, passes signals on, and dies of the signal that its sc
   assert.equal((await run(project, ['dies.cjs'], { killWhenReady: true })).signal, 'SIGTERM')
 })
 
-test('a server does not need the development dependencies, a test does', async (t) => {
+test('development dependencies are installed for a test, and not for a server', async (t) => {
   const project = makeProject(t)
   writeLock(project, { [NODE]: '24.21.0', part: '1.0.0' }, { part: { dev: true } })
   mkdirSync(join(project, 'test'))

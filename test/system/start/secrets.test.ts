@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { getLocalSecrets } from '../../../src/run/local/secrets.ts'
 
-test('secrets are made once, and a master key that was damaged is refused by the name of its file', (t) => {
+test('secrets are made once, and a damaged master key is refused with the name of its file', (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'tallystick-secrets-'))
   t.after(() => rmSync(dataDir, { recursive: true }))
   const none = { masterKey: null, operatorKey: null }

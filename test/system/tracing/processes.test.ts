@@ -59,23 +59,23 @@ async function makeLedger({ url }: Started, headers: Record<string, string> = {}
   return ((await response.json()) as { key: { key: string } }).key.key
 }
 
-test('processes that are traced, and others', async (t) => {
+test('tracing of processes', async (t) => {
   const database = await createTestDatabase(t)
 
-  await t.test('a server without an endpoint loads nothing of OpenTelemetry', async () => {
+  await t.test('a server without an endpoint loads no module of OpenTelemetry', async () => {
     const server = await start('api', database)
     await makeLedger(server)
     assert.deepEqual(server.openTelemetry(), new Set())
     assert.equal((await server.stop()).code, 0)
   })
 
-  await t.test('nor does a worker', async () => {
+  await t.test('a worker without an endpoint loads no module of OpenTelemetry', async () => {
     const worker = await start('worker', database)
     assert.deepEqual(worker.openTelemetry(), new Set())
     await worker.stop()
   })
 
-  await t.test('a server that is stopped sends what it has first', async (t) => {
+  await t.test('a stopping server sends its spans first', async (t) => {
     const collector = await startCollector(t)
     const server = await start('api', database, collector.environment)
     assert.ok(server.openTelemetry().has('sdk-trace'))
@@ -89,34 +89,37 @@ test('processes that are traced, and others', async (t) => {
     assert.equal(span!.attributes['http.response.status_code'], 201)
   })
 
-  await t.test('a collector that hangs slows no request, and a shutdown by its bound only', async (t) => {
-    const hanging = await startCollector(t, () => {})
-    const server = await start('api', database, hanging.environment)
-    const key = await makeLedger(server)
-    const notarize = async () => {
-      const startedAt = performance.now()
-      const response = await fetch(`${server.url}/v1/records`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-        body: '{"type":"generic/1","payload":{}}',
-      })
-      await response.text()
-      assert.equal(response.status, 201)
-      return performance.now() - startedAt
-    }
-    // Each request makes three spans. All requests together make more spans than one export takes, and the first export
-    // hangs for 10 s.
-    const latencies: number[] = []
-    for (let i = 0; i < 20; i++)
-      latencies.push(...(await Promise.all(Array.from({ length: 20 }, () => notarize()))))
-    assert.ok(Math.max(...latencies) < 5_000, `${Math.max(...latencies)} ms`)
-    const { code, ms } = await server.stop()
-    assert.equal(code, 0)
-    assert.ok(ms < TRACE_CLOSE_MS_MAX + 2_000, `${ms} ms`)
-    assert.match(server.output(), /"reason":"closed","spans":\d+,"msg":"spans were lost/)
-  })
+  await t.test(
+    'a collector that hangs slows no request, and delays a shutdown only up to a bound',
+    async (t) => {
+      const hanging = await startCollector(t, () => {})
+      const server = await start('api', database, hanging.environment)
+      const key = await makeLedger(server)
+      const notarize = async () => {
+        const startedAt = performance.now()
+        const response = await fetch(`${server.url}/v1/records`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          body: '{"type":"generic/1","payload":{}}',
+        })
+        await response.text()
+        assert.equal(response.status, 201)
+        return performance.now() - startedAt
+      }
+      // Each request makes three spans. All requests together make more spans than one export takes, and the first export
+      // hangs for 10 s.
+      const latencies: number[] = []
+      for (let i = 0; i < 20; i++)
+        latencies.push(...(await Promise.all(Array.from({ length: 20 }, () => notarize()))))
+      assert.ok(Math.max(...latencies) < 5_000, `${Math.max(...latencies)} ms`)
+      const { code, ms } = await server.stop()
+      assert.equal(code, 0)
+      assert.ok(ms < TRACE_CLOSE_MS_MAX + 2_000, `${ms} ms`)
+      assert.match(server.output(), /"reason":"closed","spans":\d+,"msg":"spans were lost/)
+    },
+  )
 
-  await t.test('a client that goes away before it is answered ends its span', async (t) => {
+  await t.test('a client that disconnects ends its span with the error aborted', async (t) => {
     const collector = await startCollector(t)
     const server = await start('api', database, collector.environment)
     const key = await makeLedger(server)
@@ -137,7 +140,7 @@ test('processes that are traced, and others', async (t) => {
     await server.stop()
   })
 
-  await t.test('a configuration that is malformed is warned of, and the server starts', async (t) => {
+  await t.test('a malformed configuration is logged as a warning, and the server starts', async (t) => {
     const collector = await startCollector(t)
     const server = await start('api', database, {
       ...collector.environment,

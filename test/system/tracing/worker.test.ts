@@ -6,10 +6,10 @@ import { until } from '../../helpers/wait.ts'
 import { buildStage } from '../../helpers/webhook-stage.ts'
 import { newCaller, startCollector } from '../../observe/tracing/collector.ts'
 
-test('a lifecycle that is traced', async (t) => {
+test('traces of a worker', async (t) => {
   const collector = await startCollector(t)
   const stage = await buildStage(t, { environment: collector.environment })
-  await t.test('from its creation to its signal', async (t) => {
+  await t.test('of a lifecycle, from creation to signal', async (t) => {
     const endpoint = await stage.subscribe(t, { events: ['completion.verified', 'signal.emitted'] })
     const [creator, performer, judge] = [newCaller(), newCaller(), newCaller()]
     const { id } = await stage.create({}, creator)
@@ -31,7 +31,7 @@ test('a lifecycle that is traced', async (t) => {
     })
 
     await t.test(
-      'the worker’s verification is of the completion’s trace, and linked to what did it',
+      'the worker’s verification is in the completion’s trace, and linked to its round or job',
       async () => {
         const [verified] = await collector.received('verify completion')
         assert.equal(verified!.traceId, performer.traceId)
@@ -46,7 +46,7 @@ test('a lifecycle that is traced', async (t) => {
       },
     )
 
-    await t.test('a delivery is of the trace that wrote its entry, or else of the record’s', async () => {
+    await t.test('a delivery is in the trace of its entry’s step, or else of its record', async () => {
       const [signal] = await collector.received('deliver signal.emitted')
       assert.equal(signal!.kind, 'client')
       assert.equal(signal!.traceId, judge.traceId)
@@ -60,12 +60,12 @@ test('a lifecycle that is traced', async (t) => {
       assert.equal(verified!.traceId, creator.traceId)
     })
 
-    await t.test('a receiver hears nothing of the trace', () => {
+    await t.test('the receiver gets no traceparent', () => {
       for (const { headers } of endpoint.receiver.received) assert.equal(headers['traceparent'], undefined)
     })
   })
 
-  await t.test('a delivery that fails is an error, and the next attempt says which it is', async (t) => {
+  await t.test('a failed delivery is an error span, and the next attempt has a resend count', async (t) => {
     const failing = await stage.subscribe(t, { events: ['record.recorded'] }, (_, response) =>
       response.writeHead(500).end(),
     )
@@ -81,14 +81,14 @@ test('a lifecycle that is traced', async (t) => {
     assert.equal(JSON.stringify(collector.spans).includes('/hook'), false)
   })
 
-  await t.test('a turn to deliver is a job', async () => {
+  await t.test('a webhook lease is a span of its job', async () => {
     const [turn] = await collector.received('job deliver-webhook')
     assert.equal(turn!.kind, 'consumer')
     assert.equal(turn!.attributes['tallystick.queue'], 'deliver-webhook')
     assert.equal(turn!.attributes['tallystick.jobs'], 1)
   })
 
-  await t.test('rounds that did something have a span, and idle ones have none', async () => {
+  await t.test('rounds with work have a span, and idle rounds have none', async () => {
     await collector.received('round checkpoints')
     await collector.received('round completions')
     await collector.received('round entries')
@@ -101,7 +101,7 @@ test('a lifecycle that is traced', async (t) => {
   })
 })
 
-test('a request to a peer is a span of the peer’s turn, and what the peer does is a trace of its own', async (t) => {
+test('a request to a peer is a span of its own job, and the peer’s work is another trace', async (t) => {
   const collector = await startCollector(t)
   const [home, guest] = await startOrganisations(t, 2, { environment: collector.environment })
   const id = await peer(home!, guest!)

@@ -50,7 +50,7 @@ function smallArchive() {
 const { files, keys } = smallArchive()
 const editor = new ArchiveEditor(files)
 
-test('an archive that is whole verifies, with the keys of its documents and without them', async () => {
+test('a whole archive verifies, with and without the keys of its documents', async () => {
   for (const given of [keys, null]) assert.equal(await verdictOf(readerOf(files), given), 'ok')
 })
 
@@ -62,7 +62,7 @@ for (const [about, code, alter] of ALTERATIONS)
 /** An altered object, an object that is too large, and an object that is missing. */
 const READ_EACH_WAY = ['a byte behind a bundle', 'a bomb', 'an object that is missing']
 
-test('an altered archive is refused by whichever way it is read: a directory, a web server, a bucket', async (t) => {
+test('an altered archive is refused from a directory, a web server and a bucket', async (t) => {
   const served = { files }
   const readers = { web: await webServer(t, served), bucket: await bucket(t, served) }
   const { directory } = temporaryFiles(t)
@@ -81,7 +81,7 @@ test('an altered archive is refused by whichever way it is read: a directory, a 
   }
 })
 
-test('no value of a member of a seal breaks the verifier, and none but a hint is taken', async () => {
+test('no value in a seal crashes the verifier, and only hints may change', async () => {
   const strange = [null, true, -1, 0.5, 2 ** 53, '', '0', [], {}, [[]]]
   for (const [index, seal] of editor.seals.entries())
     for (const path of pathsOf(seal))
@@ -93,7 +93,7 @@ test('no value of a member of a seal breaks the verifier, and none but a hint is
       }
 })
 
-test('no region of an object can be changed, cut or extended, whether its seal names it so or not', async () => {
+test('a changed, cut or extended object is refused, even if its seal is changed to match', async () => {
   for (const [name, bytes] of files) {
     if (name.startsWith('seals/')) continue
     for (let at = 0; at <= bytes.length; at += Math.max(1, Math.floor(bytes.length / 4)))

@@ -109,7 +109,7 @@ const settle = () => new Promise((resolve) => setImmediate(resolve))
 
 const codeOf = (error: { code: string }) => error.code
 
-test('readers of one piece share the way to it, and the next ones find it', async () => {
+test('readers of one piece share a request, and later readers get it from the cache', async () => {
   const one = piece(4)
   const stage = open([one])
   const reads = Array.from({ length: 5 }, () => stage.content.read(one.chunk))
@@ -120,7 +120,7 @@ test('readers of one piece share the way to it, and the next ones find it', asyn
   assert.deepEqual(stage.outcomes.sort(), ['cached', 'fetched', 'shared', 'shared', 'shared', 'shared'])
 })
 
-test('it keeps so many bytes, and gives up what was not asked for longest', async () => {
+test('the cache has a maximum of bytes, and drops the piece that was unused longest', async () => {
   const pieces = [piece(1), piece(2), piece(3)]
   const bytesMax = 2 * gunzipSync(pieces[0]!.lines).length
   const stage = open(pieces, { bytesMax })
@@ -130,7 +130,7 @@ test('it keeps so many bytes, and gives up what was not asked for longest', asyn
   assert.deepEqual(stage.outcomes, ['fetched', 'fetched', 'cached', 'fetched', 'cached', 'fetched'])
 })
 
-test('pieces that are kept hold little more than their bytes, however small they are', async () => {
+test('cached pieces take little more memory than their bytes, however small they are', async () => {
   const pieces = Array.from({ length: 200 }, (_, i) => piece(i + 1))
   const stage = open(pieces)
   stage.go()
@@ -147,7 +147,7 @@ test('pieces that are kept hold little more than their bytes, however small they
   assert.ok(bytes < pieces.length * 8 * 1024, `${bytes} bytes of ${pieces.length} pieces`)
 })
 
-test('bundles that are kept hold little more than their bytes, however small they are', async () => {
+test('cached bundles take little more memory than their bytes, however small they are', async () => {
   const count = 200
   const envelope = Buffer.from('an envelope')
   const leaf = leafHash(nativeProviders.sha256, envelope)
@@ -168,13 +168,13 @@ test('bundles that are kept hold little more than their bytes, however small the
   assert.ok(bytes < count * 2 * 1024, `${bytes} bytes of ${count} bundles`)
 })
 
-test('a bundle has its entries, and nothing follows them', () => {
+test('a bundle with too few or too many bytes for its entries is refused', () => {
   assert.equal(splitBundle(Buffer.alloc(2 * TILE_HASHES), TILE_HASHES).length, TILE_HASHES)
   for (const bytes of [0, 2 * TILE_HASHES - 1, 2 * TILE_HASHES + 1, 8 * 1024 * 1024])
     assert.throws(() => splitBundle(Buffer.alloc(bytes), TILE_HASHES), { code: 'archive_object' })
 })
 
-test('reads beyond what may wait are refused at once, but not those of a ledger that has few', async () => {
+test('reads beyond the waiting limit are refused at once, except of a ledger with few reads', async () => {
   const count = ARCHIVE_PIECES_AT_ONCE + ARCHIVE_PIECES_WAITING_MAX
   const pieces = Array.from({ length: count + 1 }, (_, i) => piece(i))
   const stage = open([...pieces, piece(count + 1, OTHER)])
@@ -188,7 +188,7 @@ test('reads beyond what may wait are refused at once, but not those of a ledger 
   assert.deepEqual(new Set(await Promise.all([...reads.slice(0, -1), other])), new Set(['read']))
 })
 
-test('ledgers take turns, and of one ledger a few pieces are under way at most', async () => {
+test('ledgers take turns, and the pieces under way of one ledger are limited', async () => {
   const stage = open([0, 1, 2, 3, 4].map((i) => piece(i)).concat([5, 6].map((i) => piece(i, OTHER))))
   const reads = [0, 1, 2, 3, 4, 5, 6].map(stage.read)
   await settle()
@@ -207,7 +207,7 @@ test('ledgers take turns, and of one ledger a few pieces are under way at most',
   await Promise.all(reads)
 })
 
-test('a store that does not answer in time for two pieces is not asked for a while', async (t) => {
+test('a store that times out for two pieces gets no request for a while', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const stage = open([piece(1), piece(2), piece(3)])
   const answers = [stage.read(0), stage.read(1)]
@@ -222,7 +222,7 @@ test('a store that does not answer in time for two pieces is not asked for a whi
   assert.deepEqual([await stage.read(0), await stage.read(2), stage.asked.length], ['read', 'read', 3])
 })
 
-test('the time of a piece begins with its turn', async (t) => {
+test('the timeout of a piece begins with its request, not with its wait', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const stage = open([0, 1, 2, 3].map((i) => piece(i)))
   const reads = [0, 1, 2, 3].map(stage.read)
@@ -236,7 +236,7 @@ test('the time of a piece begins with its turn', async (t) => {
   assert.deepEqual(await Promise.all(reads), ['read', 'read', 'read', 'read'])
 })
 
-test('a piece that nobody waits for any more gives its turn back, and one that gets none concerns no other', async (t) => {
+test('an abandoned piece frees its slot, and a piece that gets no slot fails alone', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const stage = open([0, 1, 2, 3, 4].map((i) => piece(i)))
   const stalled = [0, 1, 2].map(stage.read)
@@ -262,7 +262,7 @@ test('a piece that nobody waits for any more gives its turn back, and one that g
   assert.equal(await next, 'read')
 })
 
-test('one object that the store does not give keeps nobody from the others; two do', async () => {
+test('one object that the store refuses blocks no other; two pause the store', async () => {
   const stage = open([piece(1), piece(2), piece(3), piece(4)])
   stage.go()
   stage.forbidden = new Set([0, 2].map(stage.nameOf))
@@ -277,7 +277,7 @@ test('one object that the store does not give keeps nobody from the others; two 
   ])
 })
 
-test('a store that fails is asked again after a while, and one that lost an object for others at once', async () => {
+test('a store that failed gets requests after a pause; a lost object pauses nothing', async () => {
   const pieces = [piece(1), piece(2)]
   const stage = open(pieces)
   stage.go()
@@ -292,7 +292,7 @@ test('a store that fails is asked again after a while, and one that lost an obje
   assert.deepEqual(stage.outcomes, ['unavailable', 'refused', 'faulty', 'fetched'])
 })
 
-test('an object is lost only where the archive has something of the ledger', async () => {
+test('an object counts as lost only if the archive has others of the ledger', async () => {
   const stage = open([])
   stage.go()
   const read = () => stage.content.read(piece(1).chunk)
@@ -306,7 +306,7 @@ test('an object is lost only where the archive has something of the ledger', asy
   assert.deepEqual(stage.outcomes, ['unavailable', 'faulty'])
 })
 
-test('of an object no more is read than was written, and one that is longer is another one', async () => {
+test('an object longer than its recorded size is refused as changed', async () => {
   const { lines, chunk } = piece(1)
   const stage = open([{ lines, chunk }])
   stage.go()

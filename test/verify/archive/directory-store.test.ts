@@ -9,7 +9,7 @@ import { directoryStore } from '../../../src/verify/archive/directory-store.ts'
 
 const run = promisify(execFile)
 
-test('an object is put into directories that are made for it, for the owner and its group', async (t) => {
+test('put makes missing directories, for the owner and its group only, and overwrites nothing', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'tallystick-store-'))
   t.after(() => rmSync(directory, { recursive: true }))
   const store = directoryStore(join(directory, 'a', 'b'))
@@ -23,7 +23,7 @@ test('an object is put into directories that are made for it, for the owner and 
 })
 
 // Runs in a separate process, because an endless mkdir could not be stopped in the process of the test.
-test('below /proc, where no directory can be made, it fails at once', async () => {
+test('put below /proc, where no directory can be made, fails at once', async () => {
   const program = `
     import { directoryStore } from './src/verify/archive/directory-store.ts'
     const failed = await directoryStore('/proc/tallystick').put('a/b', Buffer.from('1')).catch((error) => error)

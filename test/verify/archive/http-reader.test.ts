@@ -23,7 +23,7 @@ const hangs: readonly (readonly [string, (answer: ServerResponse) => void])[] = 
   ['stops in the middle of an object', (answer) => void answer.writeHead(200).write('half')],
 ]
 for (const [name, begin] of hangs)
-  test(`a read of a server that ${name} ends with its signal, and so does its connection`, async (t) => {
+  test(`aborting a read of a server that ${name} ends the read and its connection`, async (t) => {
     const [asked, closed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const reader = await open(t, (_, answer) => {
       answer.on('close', closed.resolve)
@@ -39,7 +39,7 @@ for (const [name, begin] of hangs)
     await closed.promise
   })
 
-test('an object is read, or missing, with a signal as without one', async (t) => {
+test('an object is returned, and a missing one is null, with or without a signal', async (t) => {
   const reader = await open(t, (request, answer) => {
     if (request.url === '/checkpoint') answer.end('a checkpoint')
     else answer.writeHead(404).end()

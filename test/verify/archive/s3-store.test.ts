@@ -30,7 +30,7 @@ async function open(t: TestContext, answer: RequestListener) {
   return stores.of('led')
 }
 
-test('an object of a bucket that does not end is read up to the limit, and the connection is closed', async (t) => {
+test('an endless object is read up to the limit, and its connection is closed', async (t) => {
   let written = 0
   const closed = Promise.withResolvers<void>()
   const store = await open(t, (_, answer) => {
@@ -50,7 +50,7 @@ test('an object of a bucket that does not end is read up to the limit, and the c
   assert.ok(written < 32 * MIB, `${written}`)
 })
 
-test('an object may be missing; a bucket that is missing says nothing about objects', async (t) => {
+test('a missing object is null, and a missing bucket is an error', async (t) => {
   const store = await open(t, (request, answer) => {
     const code = request.url!.includes('/checkpoint') ? 'NoSuchBucket' : 'NoSuchKey'
     answer.writeHead(404, { 'content-type': 'application/xml' })
@@ -65,7 +65,7 @@ test('an object may be missing; a bucket that is missing says nothing about obje
   )
 })
 
-test('a bucket that answers 5xx, or nothing, is away, and one that refuses an object is not', async (t) => {
+test('a bucket that answers 5xx or nothing counts as away, and one that refuses does not', async (t) => {
   const store = await open(t, (request, answer) => {
     if (request.url!.includes('/cut')) return void answer.destroy()
     answer.writeHead(request.url!.includes('/refused') ? 403 : 503)

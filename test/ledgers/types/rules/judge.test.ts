@@ -39,7 +39,7 @@ const eur = (amount: JsonValue) => ({ amount, currency: 'EUR' })
 const LATE = '2026-11-20T12:00:00.001Z'
 const NOON = '2026-11-20T12:00:00.000Z'
 
-test('each operator says what it means, with its bounds included or not', () => {
+test('each operator passes or fails as specified, at its bounds too', () => {
   const [absolute, percent] = [{ tolerance: { absolute: '0.3' } }, { tolerance: { percent: '5' } }]
   const cases: [rule: JsonObject, expected: JsonValue, actual: JsonValue, said: string][] = [
     [rule('atMost'), 10, 10, 'pass'],
@@ -93,7 +93,7 @@ test('each operator says what it means, with its bounds included or not', () => 
     )
 })
 
-test('a value that is not of the kind that the operator compares makes the rule fail, and no more', () => {
+test('a value of the wrong type fails the rule with expected_type or actual_type', () => {
   const cases: [rule: JsonObject, expected: JsonValue, actual: JsonValue, said: string][] = [
     [rule('atMost'), '1 kg', 1, 'expected_type'],
     [rule('atMost'), null, null, 'expected_type'],
@@ -123,7 +123,7 @@ test('a value that is not of the kind that the operator compares makes the rule 
     )
 })
 
-test('what is not there, or was erased, makes the rules fail that need it', () => {
+test('a missing or erased value fails the rules that need it', () => {
   for (const op of ['equals', 'atMost', 'within', 'oneOf', 'before']) {
     assert.equal(say(rule(op), {}, { a: 1 }), 'expected_missing')
     assert.equal(say(rule(op), { a: 1 }, {}), 'actual_missing')
@@ -138,7 +138,7 @@ test('what is not there, or was erased, makes the rules fail that need it', () =
   assert.equal(say(rule('equals', { actual: '/constructor' }), { a: 1 }, { a: 1 }), 'actual_missing')
 })
 
-test('passes where every rule does, also where there is none', () => {
+test('the verification passes if every rule passes, or if there are no rules', () => {
   assert.deepEqual(judge([], { payload: null, evidence: null, tolerances: null }), {
     outcome: 'pass',
     rules: [],
@@ -174,7 +174,7 @@ test('a record’s own tolerance counts instead of its type’s, wider or strict
   )
 })
 
-test('a bound of 30 decimals is met exactly', () => {
+test('compares with a bound of 30 decimals exactly', () => {
   const thirds = '3'.repeat(29)
   const [percent, absolute] = [{ percent: `33.${thirds}3` }, { absolute: `0.${thirds}3` }]
   for (const [tolerance, expected, whole] of [
@@ -186,6 +186,6 @@ test('a bound of 30 decimals is met exactly', () => {
   }
 })
 
-test('the codes are few enough and short enough to be signed', () => {
+test('every result code is at most 20 characters of a-z, 0-9 and _', () => {
   for (const code of RULE_CODES) assert.match(code, /^[a-z][a-z0-9_]{0,19}$/)
 })

@@ -33,7 +33,7 @@ function assertDocument(values: JsonValue): number {
   return bytes
 }
 
-test('has what each rule compared, in their order, without what was not there', () => {
+test('lists the compared values of each rule in order, without missing values', () => {
   const rules = [
     equals('/a'),
     {
@@ -58,7 +58,7 @@ test('has what each rule compared, in their order, without what was not there', 
   assert.deepEqual(valuesOf([equals('/a')], { a: 1 }, null), [{ id: 'r.a', expected: 1 }])
 })
 
-test('of a value longer than 1,024 bytes it has the size', () => {
+test('replaces a value longer than 1,024 bytes by its size', () => {
   const [most, more] = ['é'.repeat(511), `${'é'.repeat(511)}x`]
   assert.deepEqual(valuesOf([equals('/a')], { a: most }, { a: more }), [
     { id: 'r.a', expected: most, actualBytes: 1_025 },
@@ -68,14 +68,14 @@ test('of a value longer than 1,024 bytes it has the size', () => {
   ])
 })
 
-test('of a value that is too deep for a document inside it, it has the size', () => {
+test('replaces a value nested too deeply for a document by its size', () => {
   const nested = (depth: number) => JSON.parse('['.repeat(depth) + ']'.repeat(depth)) as JsonValue
   const values = valuesOf([equals('/a')], { a: nested(31) }, { a: nested(30) })
   assert.deepEqual(values, [{ id: 'r.a', expectedBytes: 62, actual: nested(30) }])
   assertDocument(values)
 })
 
-test('of too many values the longest are left out', () => {
+test('omits the longest values if all together are too large', () => {
   const text = (n: number) => 'x'.repeat(n)
   const document = Object.fromEntries(times(128, (i) => [`m${i}`, text(300 + 4 * i)]))
   const values = valuesOf(
@@ -93,7 +93,7 @@ test('of too many values the longest are left out', () => {
   )
 })
 
-test('is a document whatever was compared', () => {
+test('is always a valid document, whatever was compared', () => {
   const id = (i: number) => `${'r'.repeat(60)}${`${i}`.padStart(3, '0')}`
   const limit = `${'9'.repeat(30)}.${'9'.repeat(30)}`
   const within = (i: number, at: string) => ({

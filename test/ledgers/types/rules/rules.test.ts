@@ -14,7 +14,7 @@ const WITHIN = {
   tolerance: { percent: '5' },
 }
 
-test('takes rules of every operator', () => {
+test('accepts rules of every operator', () => {
   parseRules([
     WITHIN,
     { ...WITHIN, id: 'a', overridable: { percentMax: '10.5' } },
@@ -30,7 +30,7 @@ test('takes rules of every operator', () => {
   ])
 })
 
-test('refuses what a rule can not mean, and says where', () => {
+test('refuses meaningless rules, with the path of the fault', () => {
   const amount = { id: 'a', op: 'atMost', actual: '/a' }
   const cases: [rules: JsonValue, path: string][] = [
     [{}, '/rules'],
@@ -73,7 +73,7 @@ test('refuses what a rule can not mean, and says where', () => {
   }
 })
 
-test('what is wrong with a rule is said with its id, where it has one', () => {
+test('an error about a rule names the rule’s id, if present', () => {
   const detailOf = (rule: JsonValue): string => {
     try {
       parseRules([{ ...WITHIN, id: 'first' }, rule])
@@ -98,7 +98,7 @@ test('what is wrong with a rule is said with its id, where it has one', () => {
   assert.equal(detailOf({ ...WITHIN, id: 'first' }), 'another rule has the id first')
 })
 
-test('reads rules as their type has them', () => {
+test('parses rules into their internal form', () => {
   const equals = { id: 'e', op: 'equals', value: [1], actual: '' }
   assert.deepEqual(
     parseRules([WITHIN, { ...WITHIN, id: 'o', overridable: { percentMax: '9.50' } }, equals]),
@@ -124,7 +124,7 @@ test('reads rules as their type has them', () => {
   )
 })
 
-test('a type has its rules, and none where it has no evidence', () => {
+test('a compiled type has its rules, and no rules without an evidence schema', () => {
   const definition = { name: 'a', version: 1, payloadSchema: true }
   assert.deepEqual(compileType(definition).rules, [])
   assert.deepEqual(compileType({ ...definition, evidenceSchema: true }).rules, [])
@@ -134,7 +134,7 @@ test('a type has its rules, and none where it has no evidence', () => {
   for (const type of BUILT_IN_TYPES.values()) assert.deepEqual(type.rules, [])
 })
 
-test('rules need evidence to compare', () => {
+test('refuses rules without an evidenceSchema', () => {
   const definition = { name: 'a', version: 1, payloadSchema: true, rules: [WITHIN] }
   assert.throws(() => compileType(definition), /need an evidenceSchema/)
   assert.ok(compileType({ ...definition, evidenceSchema: true }).evidence)

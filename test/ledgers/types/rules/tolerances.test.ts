@@ -21,7 +21,7 @@ const RULES = parseRules([
   within('toString', { tolerance: { percent: '5' }, overridable: { percentMax: '5' } }),
 ])
 
-test('a record sets the tolerances that its type lets it set, up to the bound itself, or stricter', () => {
+test('accepts tolerances of overridable rules up to the type’s maximum, or stricter', () => {
   const given = { weight: { absolute: '0' }, quantity: { percent: '10.50' } }
   const { value, canonical, byRule } = parseTolerances(RULES, given)
   assert.deepEqual(value, given)
@@ -33,7 +33,7 @@ test('a record sets the tolerances that its type lets it set, up to the bound it
   assert.ok(parseTolerances(RULES, { toString: { percent: '1' } }).byRule.has('toString'))
 })
 
-test('refuses tolerances that the type does not allow, and says of which rule and where', () => {
+test('refuses tolerances beyond the type’s limits, with the rule and the path', () => {
   const rule = (id: string) => new RegExp(`rule ${id}: `)
   const cases: [tolerances: JsonValue, path: string, detail: RegExp][] = [
     [null, '/tolerances', /must be an object/],
@@ -76,7 +76,7 @@ test('refuses tolerances that the type does not allow, and says of which rule an
   }
 })
 
-test('a record’s tolerances have at most 16 KiB, and may have as many', () => {
+test('accepts tolerances of up to 16 KiB, and refuses longer ones', () => {
   const ids = Array.from({ length: 256 }, (_, i) => `${'r'.repeat(60)}${`${i}`.padStart(3, '0')}`)
   const rules = parseRules(
     ids.map((id) => within(id, { tolerance: { absolute: '5' }, overridable: { absoluteMax: '10' } })),

@@ -42,7 +42,7 @@ const operand = fc.oneof(
   number.map((value): [Decimal, Fraction] => [decimalOf(value), fractionOf(`${value}`.replace('e+', 'e'))]),
 )
 
-test('decimals are compared, subtracted and multiplied as fractions of whole numbers are', () => {
+test('comparison, difference, percentage and absolute value equal those of exact fractions', () => {
   fc.assert(
     fc.property(operand, operand, ([a, p], [b, q]) => {
       assert.equal(sign(compareDecimals(a, b)), compare(p, q))
@@ -57,7 +57,7 @@ test('decimals are compared, subtracted and multiplied as fractions of whole num
   )
 })
 
-test('decimals that are equal are the same, however they were written', () => {
+test('different spellings of a number parse to the same decimal', () => {
   const zeros = fc.nat(5).map((n) => '0'.repeat(n))
   fc.assert(
     fc.property(fc.integer(), fc.integer({ min: 0, max: 99_999 }), zeros, (whole, fraction, more) => {
@@ -75,7 +75,7 @@ test('decimals that are equal are the same, however they were written', () => {
     assert.deepEqual(parseDecimal(text), decimalOf(value), text)
 })
 
-test('a text is a decimal in one spelling only, of at most 30 digits before and after the point', () => {
+test('parses only plain decimals, with at most 30 digits before and after the point', () => {
   for (const text of ['0', '-1', '0.0', `${'9'.repeat(30)}.${'0'.repeat(30)}`])
     assert.ok(parseDecimal(text), text)
   for (const text of [

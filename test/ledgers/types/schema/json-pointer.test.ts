@@ -17,7 +17,7 @@ const DOCUMENT: JsonValue = {
   'm~n': 8,
 }
 
-test('pointers lead where RFC 6901 says', () => {
+test('resolves the pointers of RFC 6901', () => {
   for (const [pointer, value] of [
     ['', DOCUMENT],
     ['/foo', ['bar', 'baz']],
@@ -36,7 +36,7 @@ test('pointers lead where RFC 6901 says', () => {
   assert.equal(resolvePointer({ '~1': 'tilde', '/': 'slash' }, '/~01'), 'tilde')
 })
 
-test('a pointer finds nothing where nothing is', () => {
+test('a pointer to a missing value finds nothing', () => {
   for (const pointer of [
     '/foo/2',
     '/foo/-',

@@ -121,7 +121,7 @@ function isPassedOverByAjv(schema: unknown, value: unknown): boolean {
   )
 }
 
-test('what ajv gets wrong is right here', () => {
+test('is right in known cases in which ajv is wrong', () => {
   for (const counted of [{ items: true }, { contains: true }, { unevaluatedItems: true }]) {
     const schema = { prefixItems: [true], anyOf: [counted], unevaluatedItems: false }
     assert.equal(validate(schema, [null, null]).outcome, 'valid')
@@ -131,7 +131,7 @@ test('what ajv gets wrong is right here', () => {
   assert.equal(validate(evaluated, { a: { a: null } }).outcome, 'valid')
 })
 
-test('agrees with ajv about schemas and values that mean no harm', { timeout: 60_000 }, () => {
+test('agrees with ajv on ordinary schemas and values', { timeout: 60_000 }, () => {
   const ajv = new Ajv2020({ strict: false, validateSchema: false, addUsedSchema: false, ownProperties: true })
   const numRuns = runs(400)
   const seen = { valid: 0, invalid: 0, 'too costly': 0, unfinished: 0 }
@@ -155,7 +155,7 @@ test('agrees with ajv about schemas and values that mean no harm', { timeout: 60
   assert.equal(seen['too costly'], 0)
 })
 
-test('names such as __proto__ are names like any other', () => {
+test('treats __proto__ and similar names as ordinary members', () => {
   const own = JSON.parse('{"properties":{"__proto__":{"type":"string"}},"additionalProperties":false}')
   assert.equal(validate(own, JSON.parse('{"__proto__":"text"}')).outcome, 'valid')
   assert.equal(validate(own, JSON.parse('{"__proto__":1}')).outcome, 'invalid')
@@ -168,7 +168,7 @@ test('names such as __proto__ are names like any other', () => {
   assert.equal(({} as Record<string, unknown>)['polluted'], undefined)
 })
 
-test('says what is wrong and where, without a value of the document', () => {
+test('errors have a reason and a path, and no value of the document', () => {
   const secret = 'a value that nobody may see'
   const found = validate(
     { properties: { list: { items: { properties: { 'a/b': { type: 'integer' } } } } } },
@@ -195,7 +195,7 @@ test('says what is wrong and where, without a value of the document', () => {
   }
 })
 
-test('a path that is longer than a problem document should be ends early', () => {
+test('cuts the path of an error when it gets too long', () => {
   const long = 'x'.repeat(400)
   const result = validate(
     { additionalProperties: { additionalProperties: { type: 'string' } } },
@@ -204,7 +204,7 @@ test('a path that is longer than a problem document should be ends early', () =>
   assert.ok(result.outcome === 'invalid' && result.path === `/${long}`)
 })
 
-test('numbers are compared as the decimals that they are', () => {
+test('compares numbers as exact decimals', () => {
   for (const [divisor, value, outcome] of [
     [0.1, 0.3, 'valid'],
     [0.01, 19.99, 'valid'],
