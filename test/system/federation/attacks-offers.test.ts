@@ -115,7 +115,6 @@ test('an offer that the performer may not make is refused by a signed entry', as
 test('if the principal cancels while the performer delivers, one step wins or both apply', async (t) => {
   const mallory = await meetMallory(t)
   const { victim } = mallory
-  const wins = { cancelled: 0, submitted: 0 }
   for (let round = 0; round < 12; round++) {
     const created = await createShared(mallory)
     assert.deepEqual(await answersOf(mallory, [offering(mallory, created, 'record-activated')]), [
@@ -132,16 +131,12 @@ test('if the principal cancels while the performer delivers, one step wins or bo
       // Both the offered completion and the cancellation succeeded, because a record with a submitted completion can
       // still be cancelled.
       assert.equal(state, 'CANCELLED')
-      wins.submitted++
     } else if (cancelled.status === 200) {
       assert.deepEqual([answer, state], ['state_conflict', 'CANCELLED'])
-      wins.cancelled++
     } else {
       assert.deepEqual([answer, cancelled.status], ['completion-submitted', 409])
-      wins.submitted++
     }
   }
-  assert.ok(wins.cancelled + wins.submitted === 12)
   await verifyOwnExport(victim)
 })
 
