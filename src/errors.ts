@@ -70,10 +70,15 @@ export const ERROR_CODES = {
     'no',
     'sign the request as docs/formats/federation.md says',
   ],
-  key_unknown: [401, 'The peer has no such signing key', 'no', 'sign with the current key of your ledger'],
+  key_unknown: [
+    401,
+    'This server does not know the signing key of the calling ledger',
+    'no',
+    'sign with the current key of your ledger',
+  ],
   key_not_current: [
     401,
-    'The peer has replaced the signing key',
+    'The calling ledger has replaced the signing key',
     'no',
     'sign with the new key, which the rotation names',
   ],
@@ -299,9 +304,9 @@ export const ERROR_CODES = {
   ],
   expiry_not_held: [
     403,
-    'A key cannot issue a secret that outlives it',
+    'A new secret cannot be valid for longer than the secret of the request',
     'no',
-    'let the new secret expire no later than yours, at `expiresAt`, or use a secret that expires later',
+    'let the new secret expire at `expiresAt` or before, or send the request with a secret that expires later',
   ],
   invalid_idempotency_key: [
     400,
@@ -367,9 +372,9 @@ export const ERROR_CODES = {
   signing_key_exists: [409, 'The ledger has had this signing key before', 'no', 'make a new key'],
   endorsement_needed: [
     409,
-    'Another key of the agent needs an endorsement',
+    'A further key of the agent needs an endorsement',
     'no',
-    'sign the same text with a current key of the agent; if the agent has too many keys, revoke unused ones',
+    'sign the text of the proof with a current key of the agent too, and send this signature as `endorsement`; if the agent has too many keys, revoke unused ones',
   ],
   duplicate_envelope: [
     409,
@@ -383,7 +388,7 @@ export const ERROR_CODES = {
     409,
     'A legal hold prevents the erasure',
     'maybe',
-    'ask who decides about the cases in `holds`; once those holds are lifted, send the request again',
+    'ask the people who decide about the cases in `holds`; once those holds are lifted, send the request again',
   ],
   too_many: [
     409,
@@ -407,7 +412,7 @@ export const ERROR_CODES = {
     412,
     'The record’s version differs from `If-Match`',
     'no',
-    'read the record, then decide again: `version` and `state` in this document are the current ones',
+    'read the record, then decide again: `version` and `state` of this answer are the current ones',
   ],
   ledger_smaller: [
     412,

@@ -180,13 +180,14 @@ refused](../operate/operations.md#a-request-was-refused) says which part refuses
 |---|---|---|---|---|
 ${rows.join('\n')}
 
-*Retry*: whether the same, unchanged request may succeed a moment later. With *no*, a repetition alone does not help. It
-may succeed after somebody has changed something else: a verdict on a record that is not delivered yet is refused with
-\`retryable: false\`, and accepted after the delivery. With *maybe*, read \`retryable\` of the answer.
+*Retry*: whether the same request may succeed a moment later. A peer signs it anew for that. With *no*, a repetition
+alone does not help. It may succeed after somebody has changed something else: a verdict on a record that is not
+delivered yet is refused with \`retryable: false\`, and accepted after the delivery. With *maybe*, read \`retryable\` of
+the answer.
 
-Messages of the command line and of the clients end with the members of the document that the advice names, such as
-\`(nextEvents: record-activated)\`. For people, \`detail\` says more than \`path\`: if a field is missing or unknown,
-\`path\` is the object of the field (\`""\` for the whole body), and \`detail\` names the field.`,
+"What to do" names members of the problem document. Messages of the command line and of the clients end with the values
+of these members, such as \`(nextEvents: record-activated)\`. For people, \`detail\` says more than \`path\`: if a field is
+missing or unknown, \`path\` is the object of the field (\`""\` for the whole body), and \`detail\` names the field.`,
   )
 }
 

@@ -182,7 +182,7 @@ export class Calls {
     }
   }
 
-  /** Returns the outcome of a call by its answer. */
+  /** Returns the outcome of a call, as the answer reports it. */
   #endOf(message: Message, call: Call): Record<string, unknown> {
     const { value } = message
     const resultType = short(valueAt(value, ['result', 'resultType']), 128)
@@ -214,8 +214,8 @@ export class Calls {
   }
 
   /**
-   * Ends the call of a request that the server did not answer with a message. If the server sent some other text
-   * instead, that text counts as content.
+   * Ends the call of a request that got no JSON-RPC message as its answer. `sent`: other text that the server sent
+   * instead, or null. It counts as content.
    */
   noAnswer(id: RequestId, { why, sent, isRefused }: NoAnswer): void {
     const request = keyOf(id)!

@@ -110,8 +110,8 @@ function nullIfDenied(error: unknown): null {
 }
 
 /**
- * Returns null for commits that are denied, or that hang because no standby confirms them. For a hanging commit, pg
- * throws an error with this message and without a code.
+ * Returns null if the error means that commits are denied, or that a commit hangs because no standby confirms it. For a
+ * hanging commit, pg throws an error without a code, whose message is `Query read timeout`. Throws any other error.
  */
 function nullIfDeniedOrStuck(error: unknown): null {
   return (error as Error).message === 'Query read timeout' ? null : nullIfDenied(error)

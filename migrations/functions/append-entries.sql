@@ -206,7 +206,8 @@ begin
       overtaken := items_overtaken(ledger_ids, actor_ids, unseen_befores, chunk_key_items, chunk_keys);
     end if;
 
-    -- `others` has, for each item of a pair, the index of the other item.
+    -- Each `statement` and its `statement-registered` are a pair, and so are each `completion-verified` and the `auto`
+    -- verdict that follows it. `others` maps the index of each item of a pair to the index of the other item.
     if 'statement-registered' = any (kinds) then
       select array_agg(case when p.follows then p.ix - 1 when p.leads then p.ix + 1 end order by p.ix)
       into others

@@ -2976,7 +2976,7 @@ export interface GetRecordsByIdProofAnswer {
    */
   keys: PublishedKey[]
   /**
-   * the envelope that registered the agent’s key, if the agent signed the entry itself
+   * the envelope that registered the agent’s key, if the entry is signed by that key
    */
   registration?: string | undefined
   entry: SignedEntry

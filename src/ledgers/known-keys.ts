@@ -8,10 +8,12 @@ type Slot<K> = { key: K; atOfAll: number; atOfLedger: number }
 const SAMPLES = 16
 
 /**
- * Cache of at most `max` valid keys, by their hash. If the cache is full and a ledger has more than an equal share of
+ * Cache of at most `max` valid keys, by their hash. If the cache is full and a ledger has at least an equal share of
  * it, each new key of this ledger replaces another key of the same ledger. So a ledger with many keys cannot push out
- * the keys of ledgers with few keys. Of SAMPLES random keys, the key whose last read from the database is the oldest is
- * dropped.
+ * the keys of ledgers with few keys.
+ *
+ * To drop a key, the cache compares SAMPLES random keys, and prefers keys of ledgers with at least an equal share. Of
+ * these keys it drops the key that was read from the database longest ago.
  */
 export class KnownKeys<K extends Key> {
   readonly #max: number

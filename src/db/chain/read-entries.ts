@@ -27,12 +27,12 @@ export type EntryRowRead = {
   leaf: Buffer
   chain: Buffer
   envelope: Buffer
-  /** Key of the agent that signed the entry itself. null if the server signed the entry. */
+  /** The agent's own key that signed the entry. null if the server signed the entry. */
   signer: LineSigner | null
 }
 
 /**
- * Returns SQL for the key of the agent that signed an entry. `entry` is the SQL alias of the entry. The SQL gives null
+ * Returns SQL for the agent's own key that signed an entry. `entry` is the SQL alias of the entry. The SQL gives null
  * if the server signed the entry. It uses a `case`, because the server signs most entries, which then need no look-up.
  */
 export const signerOf = (entry: string) => `case when ${entry}.signer_kid is not null then (
@@ -92,7 +92,7 @@ export type EntryDocumentRow = {
   erasedSeq: number | null
 }
 
-/** An entry of another ledger, with the seq of the entry that received it. */
+/** An envelope of another ledger. `seq` is the position of the entry in this ledger that says that it was received. */
 type EntryReceivedRow = { seq: number; envelope: Buffer }
 
 export type EntryRead = {
@@ -108,8 +108,8 @@ export type EntryRead = {
 }
 
 /**
- * Yields the entries from `from` to before `end`, in order. Each comes with its records, its other documents, and the
- * envelope of another ledger that it received.
+ * Yields the entries from `from` to before `end`, in order. Each comes with its records and its other documents. An
+ * entry about a received entry of another ledger also comes with the received envelope.
  *
  * Uses many short queries of bounded size, so that a slow client occupies neither a snapshot nor much memory. This is
  * safe because entries never change between queries.
@@ -389,7 +389,7 @@ function readDocuments(db: Db, ledgerId: Uuid, from: number, end: number): RowsB
 }
 
 /**
- * Reads received entries ahead, with one query for many entries. If no entry received anything, one index access is
+ * Reads received envelopes ahead, with one query for many entries. If the ledger has received none, one index access is
  * enough for ten million entries.
  */
 function readReceived(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntry<EntryReceivedRow> {

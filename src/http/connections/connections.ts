@@ -43,7 +43,10 @@ export class Connections {
     return this.#newest.get(socket)?.destroyed === false
   }
 
-  /** Refuses bytes that came after the newest request or within it. Only the first refusal of a connection counts. */
+  /**
+   * Refuses malformed or partial bytes that came after the newest request or within it. Only the first refusal of a
+   * connection counts.
+   */
   refuse(socket: Socket, render: RenderRefusal): void {
     if (socket.destroyed || this.#refused.has(socket)) return
     this.#refused.add(socket)
@@ -52,11 +55,11 @@ export class Connections {
     if (newest === undefined) close(socket, render)
     else if (newest.req.complete) whenIt(newest, 'close', () => close(socket, render))
     // The error is in the body of the newest request. This request already has its answer, or will get it because a
-    // read needs no body. So the refusal is not sent.
+    // read needs no body. So no refusal is sent.
     else if (newest.headersSent || kindOf(newest.req.method) === 'reads')
       whenIt(newest, 'close', () => close(socket, null))
-    // The newest request waits for its body, which will never be complete. Nothing was done for this request. So the
-    // refusal becomes its answer, and is sent after all earlier answers.
+    // The error is in the body of the newest request, a write without an answer. The rest of its body is discarded, so
+    // nothing was done for this request. The refusal is sent as the answer to it, after all earlier answers.
     else whenIt(newest, 'socket', () => close(socket, render))
   }
 }

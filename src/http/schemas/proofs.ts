@@ -51,7 +51,7 @@ export const entryProof = z.strictObject({
     .array(publishedKey)
     .describe('the server key that signed `registration` if it is present, otherwise the envelope'),
   registration: base64
-    .describe('the envelope that registered the agent’s key, if the agent signed the entry itself')
+    .describe('the envelope that registered the agent’s key, if the entry is signed by that key')
     .optional(),
   entry: signedEntry,
   index: seq,

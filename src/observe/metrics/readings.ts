@@ -25,7 +25,10 @@ export function readCounter(metrics: Metrics, definition: Definition, read: Read
   register(metrics, 'counter', definition, read)
 }
 
-/** Adds a histogram (see Durations). */
+/**
+ * Adds a histogram. `read` returns its buckets, sum and count when the metrics are read, as `Durations.readings` makes
+ * them.
+ */
 export function readHistogram(
   metrics: Metrics,
   definition: Definition,

@@ -76,7 +76,7 @@ export class DeliveryLoader {
     return { tasks, full: stored.length === limit, isGated: isHeld }
   }
 
-  /** Reads the next events of the ledger's stream. Leaves out events whose delivery already has a row. */
+  /** Reads the next events of the ledger's stream. Leaves out events that already have a stored delivery. */
   async next(from: EventPosition, ends: LedgerEnds) {
     const page = await readEvents(this.#db, this.#source, from, ends, this.perLoad)
     const ids = page.steps.map(({ event }) => idOf(this.#endpoint, event))
@@ -94,13 +94,16 @@ export class DeliveryLoader {
   }
 
   /**
-   * Reads events that are to be delivered again, beginning with entry `from`. Returns `fresh`, the events without a
-   * row, and `again`, the events whose delivery is dead, or delivered if `delivered` is true. The next call continues
-   * at the returned `from`, which is null if no events are left.
+   * Reads events that are to be delivered again, beginning with entry `from`.
+   *
+   * - `fresh`: deliveries to store, for events that have none yet.
+   * - `again`: events whose delivery is dead. With `delivered: true`, also events whose delivery is delivered.
+   * - `from`: entry with which the next call continues. null if no events are left.
    */
   async recovery({ from, end, delivered }: NonNullable<Endpoint['recover']>) {
     const start = { seq: from, eventsDelivered: 0, checkpoint: Number.MAX_SAFE_INTEGER }
-    // The verified size does not matter here, because this read only makes rows. Later `due` decides what is sent.
+    // The verified size does not matter here, because this read only stores deliveries. Later `due` decides what is
+    // sent.
     const ends = { size: end, checkpoint: 0, verifiedSize: Number.MAX_SAFE_INTEGER }
     const page = await readEvents(this.#db, this.#source, start, ends, this.perLoad)
     const ids = page.steps.map(({ event }) => idOf(this.#endpoint, event))

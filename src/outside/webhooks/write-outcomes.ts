@@ -12,7 +12,7 @@ import { type Delivery, rowOf } from './delivery.ts'
 import { WEBHOOK_STRAGGLER_DUE_MS } from './limits.ts'
 import type { Write } from './window.ts'
 
-/** A settled delivery that must be sent again. */
+/** Event whose delivery is delivered or dead, and must be sent again. */
 export type RedeliveredEvent = Pick<WrittenDelivery, 'eventId' | 'recordId'>
 
 export type SettledDelivery = { readonly delivery: Delivery; readonly dueInMs: number | null }

@@ -35,7 +35,7 @@ export type EntryLine = {
   /** Envelope of another ledger's entry, if this entry receives one. */
   readonly received?: Uint8Array
   /**
-   * Key of the agent that signed the entry itself. The key is only a hint: its thumbprint must be the envelope's kid.
+   * The agent's own key, if it signed the entry. The key is only a hint: its thumbprint must be the envelope's kid.
    */
   readonly signer?: LineSigner
 }

@@ -168,7 +168,7 @@ function keyOfSigner({ alg, spki }: LineSigner, sha256: Sha256): SignerKey {
 }
 
 /**
- * Verifies that a line has a `signer` if an agent signed the entry itself, and only then. Throws
+ * Verifies that a line has a `signer` if the entry is signed by an agent's own key, and no `signer` otherwise. Throws
  * `line_contradicts_envelope`.
  */
 export function verifySignerShown(isShown: boolean, isAgentSigned: boolean): void {

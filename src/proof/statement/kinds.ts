@@ -77,9 +77,9 @@ export const ENTRY_KINDS = Object.fromEntries(
 ) as Readonly<Record<EntryKind, EntryKindRule>>
 
 /**
- * Kind of an entry whose envelope is a Signed Statement of another issuer (src/proof/scitt). The kind has no row,
- * because no statement of the ledger has this kind. The next entry, a `statement-registered`, names who registered the
- * statement.
+ * Kind of an entry whose envelope is a Signed Statement of another issuer (src/proof/scitt). KINDS has no row for this
+ * kind, because its envelope has no in-toto statement of the ledger. The next entry, a `statement-registered`, names
+ * who registered the Signed Statement.
  */
 export const STATEMENT = 'statement'
 

@@ -21,9 +21,9 @@ export type OtlpRead = Rejected & {
 type ReadWithout = (known: Grouped) => Promise<OtlpRead>
 
 /**
- * Notarizes the spans or logs of a request that the ledger does not have yet, in one signed batch. A very large request
- * becomes a few batches. After the commit, returns which spans or logs were rejected. Spans whose records were erased
- * are rejected too.
+ * Notarizes those spans or logs of a request that are new to the ledger, in one signed batch. A very large request
+ * becomes a few batches. After the commit, returns the number of rejected spans or logs, and the reasons. Spans whose
+ * records were erased are rejected too.
  */
 export async function notarizeOtlp(
   deps: BatchDeps & { readonly knownItems: KnownItems },

@@ -45,9 +45,9 @@ export async function findSubject(
 }
 
 type Erased = {
-  /** Seq of the entry that lists what was erased (the receipt). */
+  /** Seq of the `subject-erased` entry, which lists the erasures. */
   readonly seq: number
-  /** Seqs of the erasures. Each of these entries erased one document. */
+  /** Seqs of the `payload-erased` entries. Each of these entries erased one document. */
   readonly erased: readonly number[]
   readonly held: readonly (ErasableView & { readonly record: string; readonly case: string })[]
   readonly next: SubjectPosition | null

@@ -11,13 +11,13 @@ export const ARCHIVE_OBJECT_BYTES_MAX = 64 * 1024 * 1024
 /** Maximum size of the decompressed lines of a piece, in bytes. No worker writes more. */
 export const ARCHIVE_LINES_BYTES_MAX = 64 * 1024 * 1024
 /**
- * Maximum size of a seal in bytes. A seal names each of its objects in 150 bytes. So there is space for eight million
- * entries between two checkpoints.
+ * Maximum size of a seal in bytes. A seal takes at most about 600 bytes for each of its pieces, and most seals cover at
+ * most 65,536 entries. So even if each of these entries had a piece of its own, the seal would have 40 MB.
  */
 export const ARCHIVE_SEAL_BYTES_MAX = 64 * 1024 * 1024
 /**
- * Maximum size of all seals of an archive together, in bytes. A verifier has all of them in memory. There is space for
- * two billion entries.
+ * Maximum size of all seals of an archive together, in bytes. A verifier has all of them in memory. With entries of one
+ * record of 400 bytes, this is enough for about 800 million entries.
  */
 export const ARCHIVE_SEALS_BYTES_MAX = 1024 * 1024 * 1024
 /**

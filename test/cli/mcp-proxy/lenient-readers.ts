@@ -30,18 +30,18 @@ type Reader = {
 const same: Names = (name) => name
 const trimmed: Names = (name) => name.trim()
 const cString: Names = (name) => name.split('\0')[0]!
-/** Folds a name like Go's encoding/json, by Unicode's simple case folding. */
+/** Folds a name in the same way as Go's encoding/json does: by Unicode's simple case folding. */
 const simple: Names = (name) => [...name].map((char) => SIMPLE.get(char) ?? char.toLowerCase()).join('')
 const SIMPLE = new Map([
   ['ſ', 's'],
   ['\u212a', 'k'],
 ])
-/** Folds a name like Go's encoding/json/v2 with MatchCaseInsensitiveNames. */
+/** Folds a name in the same way as Go's encoding/json/v2 does with the option MatchCaseInsensitiveNames. */
 const withoutDashes: Names = (name) =>
   simple(name)
     .replaceAll(/[-_]/g, '')
     .replace(/^meta$/, '_meta')
-/** Folds a name like Java's equalsIgnoreCase. */
+/** Folds a name in the same way as Java's equalsIgnoreCase does. */
 const java: Names = (name) => [...name].map((char) => char.toUpperCase()[0]!.toLowerCase()[0]!).join('')
 const compatible: Names = (name) => name.normalize('NFKC').toLowerCase()
 
@@ -104,8 +104,8 @@ function callsIn(node: Node, reader: Reader): ReadCall[] {
   if (method === undefined || !('scalar' in method) || typeof method.scalar !== 'string') return []
   if (reader.methods(method.scalar) !== reader.methods('tools/call')) return []
   const params = member(node, 'params', reader)
-  // The params are a list, as JSON-RPC allows, or an object. If there are no params, the message itself has the
-  // members.
+  // The params are a list, as JSON-RPC allows, or an object. If there are no params, `name` and `arguments` are read
+  // from the message itself.
   if (params !== undefined && 'items' in params) return [called(params.items[0], params.items[1])]
   const from = params !== undefined && 'members' in params ? params : node
   return [called(member(from, 'name', reader), member(from, 'arguments', reader))]

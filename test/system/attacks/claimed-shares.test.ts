@@ -90,7 +90,10 @@ async function listen(t: TestContext, { deps }: TestApp) {
   return { port: (server.server.address() as AddressInfo).port, admission }
 }
 
-/** Opens connections. Each connection sends the next request as soon as it is answered, until the test ends. */
+/**
+ * Opens connections. Each connection sends its next request as soon as its last request is answered, until the test
+ * ends.
+ */
 function startFlood(t: TestContext, port: number, makeKey: () => string | null) {
   let answers = 0
   const send = (socket: Socket) => {

@@ -2608,7 +2608,7 @@ class EntryProof(Model):
     """
     registration: str | None = None
     """
-    the envelope that registered the agent’s key, if the agent signed the entry itself
+    the envelope that registered the agent’s key, if the entry is signed by that key
     """
     entry: SignedEntry
     index: int

@@ -8,8 +8,8 @@ import type { Verdict } from './typescript.ts'
 const PACKAGE = resolve(import.meta.dirname, '../../../../python')
 
 /*
- * The Python verifier, in a process that runs until the end. A request has the header's length, the header (JSON with
- * kind, trust and lengths of the parts) and the parts. An answer is one line of JSON.
+ * The Python verifier, in a process that runs until `close`. A request has the length of its header, the header (JSON
+ * with kind, trust and lengths of the parts) and the parts. An answer is one line of JSON.
  */
 export class PythonVerifier {
   readonly #child: ChildProcess
