@@ -15,7 +15,7 @@ import { displayUrl, type LedgerSource, SourceError } from '../../src/verify/sou
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { parseCount } from '../arguments.ts'
 import { type Command, defineCommand, type ValuesOf } from '../command.ts'
-import { CONNECTION_OPTIONS, findConnection, READER_HELP } from '../connection.ts'
+import { findConnection, READER_HELP, SERVER_OPTIONS } from '../connection.ts'
 import { environment } from '../environment.ts'
 import { EXIT, type ExitCode, HELP_EXIT_CODES } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
@@ -105,7 +105,7 @@ Examples:
 ${HELP_EXIT_CODES}`
 
 const OPTIONS = {
-  ...CONNECTION_OPTIONS,
+  ...SERVER_OPTIONS,
   ...SPOOL_OPTIONS,
   database: { type: 'string' },
   archive: { type: 'string' },
