@@ -662,7 +662,7 @@ def test_in_an_event_loop_a_plain_function_that_fails_closed_is_refused_and_not_
     pay = accountable(lambda: called.append(1), actions=recorder.actions(fail_closed=True), name='pay')
 
     async def main() -> None:
-        with pytest.raises(UsageError, match='pay was not called. It fails closed'):
+        with pytest.raises(UsageError, match='pay was not called'):
             pay()
 
     asyncio.run(main())
