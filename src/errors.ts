@@ -63,7 +63,12 @@ export const ERROR_CODES = {
     'call from a program, or ask the operator to set TALLYSTICK_PUBLIC_URL to the address that clients use',
   ],
   // Errors about requests of a peer's server
-  peer_unknown: [401, 'Unknown peering', 'no', 'check both ledger ids, and whether the peering was revoked'],
+  peer_unknown: [
+    401,
+    'The server does not know this peering',
+    'no',
+    'check both ledger ids, and whether the peering was revoked',
+  ],
   signature_malformed: [
     401,
     'The request does not have a valid peer signature',
@@ -275,7 +280,7 @@ export const ERROR_CODES = {
     422,
     'The record is not shared with the performer’s ledger',
     'no',
-    'name its peer in `share`, or another performer',
+    'name the peer of that ledger in `share`, or choose another performer',
   ],
   weak_salt: [
     422,
@@ -284,7 +289,12 @@ export const ERROR_CODES = {
     'leave `salt` out, or send 16 random bytes',
   ],
   not_shareable: [422, 'Only gated records are shared', 'no', 'create a record of a gated type'],
-  unknown_parent: [422, 'The ledger has no such parent record', 'no', 'name a record of this ledger'],
+  unknown_parent: [
+    422,
+    'The ledger has no such parent record',
+    'no',
+    'name a record of this ledger as the parent',
+  ],
   parent_too_deep: [
     422,
     'The parent is too deep in its tree',
@@ -299,9 +309,9 @@ export const ERROR_CODES = {
   ],
   expiry_not_held: [
     403,
-    'A key cannot issue a secret that outlives it',
+    'A key cannot issue a secret that expires later than its own secret',
     'no',
-    'let the new secret expire no later than yours, at `expiresAt`, or use a secret that expires later',
+    'let the new secret expire at `expiresAt` or earlier, or send the request with a secret that expires later',
   ],
   invalid_idempotency_key: [
     400,
@@ -363,19 +373,24 @@ export const ERROR_CODES = {
     'yes',
     'wait for the decision: `gated.offer` of the record shows it',
   ],
-  not_home: [409, 'The record’s home is another ledger', 'no', 'ask an agent of that ledger'],
+  not_home: [
+    409,
+    'The record’s home is another ledger',
+    'no',
+    'ask an agent of that ledger to take the step',
+  ],
   signing_key_exists: [409, 'The ledger has had this signing key before', 'no', 'make a new key'],
   endorsement_needed: [
     409,
-    'Another key of the agent needs an endorsement',
+    'A further signing key of the agent needs an endorsement',
     'no',
-    'sign the same text with a current key of the agent; if the agent has too many keys, revoke unused ones',
+    'sign the text of the proof also with a current key of the agent, as the endorsement; if the agent has too many keys, revoke unused ones',
   ],
   duplicate_envelope: [
     409,
     'The ledger already has an entry with this id',
     'no',
-    'do nothing if you sent the entry twice; otherwise sign it again with a new id',
+    'do nothing if you sent the entry twice; otherwise sign the entry again with a new id',
   ],
   already_shared: [409, 'The record is shared with that peer already', 'no', 'do nothing'],
   already_ended: [409, 'The target is already disabled, revoked, erased or lifted', 'no', 'do nothing'],
@@ -383,7 +398,7 @@ export const ERROR_CODES = {
     409,
     'A legal hold prevents the erasure',
     'maybe',
-    'ask who decides about the cases in `holds`; once those holds are lifted, send the request again',
+    'ask the people who decide about the cases in `holds`; once these holds are lifted, send the request again',
   ],
   too_many: [
     409,
@@ -407,7 +422,7 @@ export const ERROR_CODES = {
     412,
     'The record’s version differs from `If-Match`',
     'no',
-    'read the record, then decide again: `version` and `state` in this document are the current ones',
+    'read the record, then decide again: `version` and `state` of this answer are the current ones',
   ],
   ledger_smaller: [
     412,
@@ -451,7 +466,7 @@ export const ERROR_CODES = {
     503,
     'The connection to the database was lost before it answered',
     'maybe',
-    'send the request again with the same `Idempotency-Key`; without a key, first check whether it was written',
+    'send the request again with the same `Idempotency-Key`; without a key, first check whether the request was written',
   ],
   integrity_fault: [
     500,

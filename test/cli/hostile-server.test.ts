@@ -178,7 +178,7 @@ test('the key of the environment goes to no address that only a folder names, un
   keep('.tallystick', 'https://evil.example')
   await assert.rejects(
     findConnection({}),
-    /the address https:\/\/evil\.example of .*credentials\.json unless you name it: --server/,
+    /credentials\.json names the server https:\/\/evil\.example\. .*name the server yourself, with --server/,
   )
   keep('.tallystick', 'http://localhost:4711')
   assert.equal((await findConnection({})).url, 'http://localhost:4711')

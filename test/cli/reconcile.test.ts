@@ -133,7 +133,7 @@ test('compares a ledger with its peer, and not with itself', async (t) => {
     ],
     [[home], /usage: tallystick reconcile A.export B.export/],
     [[home, guest, home], /usage: tallystick reconcile A.export B.export/],
-    [['-', '-'], /one export from standard input/],
+    [['-', '-'], /one of the two exports can be read from standard input/],
   ] as const) {
     const { code, stdout, stderr } = await runAlone(['reconcile', ...args])
     assert.equal(code, 64)

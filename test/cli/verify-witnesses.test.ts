@@ -152,7 +152,7 @@ test('a witness whose clock is wrong by far counts like any other, up to the las
 test('witnesses that cannot be meant are refused with what to say', async (t) => {
   const file = exportOf(t)
   const wrong: [string[], RegExp][] = [
-    [['--witnesses-min', '1'], /name them with --witness/],
+    [['--witnesses-min', '1'], /name the witnesses with --witness/],
     [['--witness', 'x'], /--witness takes the verifier key of a witness/],
     [['--witness', verifierKeyOf(chain)], /has a key of type 01 \(Ed25519\), not of type 04/],
     [
