@@ -98,7 +98,7 @@ function urlFor({ url, file }: StoredCredentials): string {
   const parsed = parseUrl(url)
   if (file === ownCredentialsFile() || (parsed !== null && isLoopback(parsed))) return url
   throw new UsageError(
-    `the API key is not sent to the address ${url} of ${file} unless you name it: --server, or TALLYSTICK_URL`,
+    `${file} names the server ${url}. To send the API key to this server, name the server yourself, with --server or TALLYSTICK_URL`,
   )
 }
 

@@ -43,7 +43,7 @@ export async function withOutput<T>(
   work: (output: Output) => Promise<T>,
 ): Promise<T> {
   if (out === undefined || out === '-') return work(toStream(io.stdout))
-  if (out === '') throw new UsageError('-o names no file')
+  if (out === '') throw new UsageError('-o needs the name of a file')
   const target = await findOutputTarget(out, { isPrivate })
   if (target.kind === 'file') {
     const result = await withFile(target, { isPrivate }, work)

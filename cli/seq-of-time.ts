@@ -36,6 +36,6 @@ export async function seqsOfPeriod(
 ): Promise<{ readonly from: number; readonly to: number }> {
   const first = 'seq' in from ? from.seq : await entries.firstSince(from.ms, size)
   const last = 'seq' in to ? to.seq : (await entries.firstSince(to.ms, size)) - 1
-  if (first > last) throw new UsageError('the ledger has no entry in that period')
+  if (first > last) throw new UsageError('the ledger has no entry in the period from --from to --to')
   return { from: first, to: last }
 }

@@ -19,7 +19,10 @@ export async function parseWitnessOptions(values: WitnessValues): Promise<Witnes
   const { witness: vkeys = [] } = values
   const min = parseCount(values['witnesses-min'], '--witnesses-min', { max: Math.max(1, vkeys.length) })
   if (vkeys.length === 0) {
-    if (min !== undefined) throw new UsageError('--witnesses-min counts witnesses: name them with --witness')
+    if (min !== undefined)
+      throw new UsageError(
+        '--witnesses-min is the number of witnesses that must have cosigned: name the witnesses with --witness',
+      )
     return undefined
   }
   const { sha256 } = await loadProviders()

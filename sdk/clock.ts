@@ -6,6 +6,6 @@ import { UsageError } from './errors.ts'
  */
 export function nowMs(now: Date | undefined): number {
   const ms = now === undefined ? Date.now() : now instanceof Date ? now.getTime() : Number.NaN
-  if (Number.isNaN(ms)) throw new UsageError('now must be a valid Date')
+  if (Number.isNaN(ms)) throw new UsageError('the option `now` must be a valid Date')
   return ms
 }

@@ -63,7 +63,12 @@ export const ERROR_CODES = {
     'call from a program, or ask the operator to set TALLYSTICK_PUBLIC_URL to the address that clients use',
   ],
   // Errors about requests of a peer's server
-  peer_unknown: [401, 'Unknown peering', 'no', 'check both ledger ids, and whether the peering was revoked'],
+  peer_unknown: [
+    401,
+    'The server does not know this peering',
+    'no',
+    'check both ledger ids, and whether the peering was revoked',
+  ],
   signature_malformed: [
     401,
     'The request does not have a valid peer signature',
@@ -280,7 +285,7 @@ export const ERROR_CODES = {
     422,
     'The record is not shared with the performer’s ledger',
     'no',
-    'name its peer in `share`, or another performer',
+    'name the peer of that ledger in `share`, or choose another performer',
   ],
   weak_salt: [
     422,
@@ -289,7 +294,12 @@ export const ERROR_CODES = {
     'leave `salt` out, or send 16 random bytes',
   ],
   not_shareable: [422, 'Only gated records are shared', 'no', 'create a record of a gated type'],
-  unknown_parent: [422, 'The ledger has no such parent record', 'no', 'name a record of this ledger'],
+  unknown_parent: [
+    422,
+    'The ledger has no such parent record',
+    'no',
+    'name a record of this ledger as the parent',
+  ],
   parent_too_deep: [
     422,
     'The parent is too deep in its tree',
@@ -368,7 +378,12 @@ export const ERROR_CODES = {
     'yes',
     'wait for the decision: `gated.offer` of the record shows it',
   ],
-  not_home: [409, 'The record’s home is another ledger', 'no', 'ask an agent of that ledger'],
+  not_home: [
+    409,
+    'The record’s home is another ledger',
+    'no',
+    'ask an agent of that ledger to take the step',
+  ],
   signing_key_exists: [409, 'The ledger has had this signing key before', 'no', 'make a new key'],
   endorsement_needed: [
     409,
@@ -380,7 +395,7 @@ export const ERROR_CODES = {
     409,
     'The ledger already has an entry with this id',
     'no',
-    'do nothing if you sent the entry twice; otherwise sign it again with a new id',
+    'do nothing if you sent the entry twice; otherwise sign the entry again with a new id',
   ],
   already_shared: [409, 'The record is shared with that peer already', 'no', 'do nothing'],
   already_ended: [409, 'The target is already disabled, revoked, erased or lifted', 'no', 'do nothing'],
@@ -456,7 +471,7 @@ export const ERROR_CODES = {
     503,
     'The connection to the database was lost before it answered',
     'maybe',
-    'send the request again with the same `Idempotency-Key`; without a key, first check whether it was written',
+    'send the request again with the same `Idempotency-Key`; without a key, first check whether the request was written',
   ],
   integrity_fault: [
     500,

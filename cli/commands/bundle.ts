@@ -122,10 +122,10 @@ function parseSubject(
   }
   const isFiltered = Object.keys(filter).length > 0
   if (isFiltered && !isPeriod)
-    throw new UsageError('--type, --agent and --trace select from a period: add --from and --to')
+    throw new UsageError('--type, --agent and --trace select records from a period: add --from and --to')
   if (isPeriod || run !== undefined) {
     if (positionals.length > 0 || (isPeriod && run !== undefined))
-      throw new UsageError('bundle takes one of RECORD, --run RECORD, and --from with --to')
+      throw new UsageError('bundle needs exactly one of these: RECORD, --run RECORD, or --from with --to')
     if (run !== undefined) return { run }
     if (from === undefined || to === undefined) throw new UsageError('--from and --to must both be given')
     return { from: parseEnd(from, '--from'), to: parseEnd(to, '--to'), filter: isFiltered ? filter : null }

@@ -50,7 +50,7 @@ export const create = defineCommand({
   },
   async run(values, [file, ...more], io) {
     if (more.length > 0 || (file !== undefined && values.payload !== undefined))
-      throw new UsageError('create takes one FILE, or --payload JSON')
+      throw new UsageError('create needs the payload: name one FILE, or give --payload JSON')
     const { gate } = values
     const type = parseType(values.type ?? TYPE_DEFAULT)
     const terms = {

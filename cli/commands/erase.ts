@@ -50,7 +50,7 @@ export const erase = defineCommand({
     const target = parseTarget(parseChoice(document, DOCUMENTS, 'the document to erase'), values)
     const { code, reason } = values
     if (code === undefined)
-      throw new UsageError('erase needs --code CODE: the reason, as a word for programs')
+      throw new UsageError('erase needs --code CODE: the reason as a code (a-z, 0-9, _), such as gdpr_17')
     if (!values.yes) throw new UsageError("erasing can't be undone: add --yes")
     const { records } = await connect(values)
     const request = { code, reason }

@@ -23,7 +23,7 @@ add up. CASE is signed, so it must not name a person. Needs a key with the scope
     const { record: records } = values
     const selector = { ...narrowOf(values), ...(records && { records }) }
     if ((Object.keys(selector).length === 0) !== (values.all === true))
-      throw new UsageError('name what is held: --type, --agent, --record, or --all')
+      throw new UsageError('name the records to hold with --type, --agent, --record or --all')
     return { case: of, ...selector }
   },
   request: (client, _, hold) => client.holds.set(hold),

@@ -89,19 +89,21 @@ given get their defaults: agents, digest, reject. Needs a key with the scope key
 function parseLimit({ 'per-second': perSecond, burst, none }: ValuesOf<typeof LIMITS>) {
   if (none && perSecond === undefined && burst === undefined) return null
   if (none || perSecond === undefined || burst === undefined)
-    throw new UsageError('keys limit takes --per-second N and --burst N, or --none')
+    throw new UsageError('keys limit needs both --per-second N and --burst N, or only --none')
   return { requestsPerSecond: parseNumber(perSecond), burst: parseNumber(burst) }
 }
 
 function parseNumber(text: string): number {
   if (/^\d{1,9}(\.\d{1,6})?$/.test(text)) return Number(text)
-  throw new UsageError(`${JSON.stringify(text)} is not a number of requests, such as 100 or 0.5`)
+  throw new UsageError(
+    `--per-second and --burst take a number of requests, such as 100 or 0.5, not ${JSON.stringify(text)}`,
+  )
 }
 
 function parseOtlp({ take, content, rest, default: all }: ValuesOf<typeof OTLP>): OtlpSettings | null {
   const given = [take, content, rest].some((value) => value !== undefined)
   if ((all ?? false) === given)
-    throw new UsageError('keys otlp takes --take, --content and --rest, or --default')
+    throw new UsageError('keys otlp needs one or more of --take, --content and --rest, or only --default')
   if (all) return null
   return {
     take: oneOf('--take', take ?? 'agents', ['agents', 'all']),
@@ -112,6 +114,7 @@ function parseOtlp({ take, content, rest, default: all }: ValuesOf<typeof OTLP>)
 
 function oneOf<Value extends string>(option: string, given: string, values: readonly Value[]): Value {
   const found = values.find((value) => value === given)
-  if (found === undefined) throw new UsageError(`${option} takes ${values.join(' or ')}`)
+  if (found === undefined)
+    throw new UsageError(`${option} takes ${values.join(' or ')}, not ${JSON.stringify(given)}`)
   return found
 }

@@ -34,7 +34,8 @@ export const ledgersTiles = defineCommand({
   },
   async run(values, positionals, io) {
     const id = onlyArgument(positionals, 'ledgers tiles LEDGER')
-    if (values.public === values['by-key']) throw new UsageError('ledgers tiles takes --public or --by-key')
+    if (values.public === values['by-key'])
+      throw new UsageError('ledgers tiles needs one of --public and --by-key')
     const operatorKey = environment.operatorKey()
     if (operatorKey === undefined) throw new UsageError("no operator's key: set TALLYSTICK_OPERATOR_KEY")
     const baseUrl = values.server ?? environment.serverUrl() ?? URL_DEFAULT

@@ -150,12 +150,15 @@ function parseHeader(text: string): [string, string] {
   // Other content headers are refused, because with such a header the server could read a message that differs from the
   // recorded message.
   if (/^(content|transfer)-/i.test(name))
-    throw new UsageError(`--header ${name}: the proxy sends the body unchanged, as JSON in UTF-8`)
+    throw new UsageError(
+      `--header cannot set ${name}, because the proxy always sends the body unchanged, as JSON in UTF-8`,
+    )
   return [
     name,
     value.replaceAll(/\$(\w+)/g, (_all, variable: string) => {
       const found = environment.variable(variable)
-      if (found === undefined) throw new UsageError(`--header ${name}: the variable ${variable} is not set`)
+      if (found === undefined)
+        throw new UsageError(`--header ${name} names the environment variable ${variable}, which is not set`)
       return found
     }),
   ]

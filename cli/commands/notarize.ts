@@ -87,11 +87,12 @@ function refuseMixture(values: Values, files: readonly string[]): void {
   if (misplaced !== undefined)
     throw new UsageError(`--${misplaced} ${values.ndjson ? 'cannot' : 'can only'} be used with --ndjson`)
   const twice = values.items && given(WITH_ITEMS_NOT)
-  if (twice) throw new UsageError(`--${twice} cannot be used with --items: each item has its own`)
+  if (twice)
+    throw new UsageError(`--${twice} cannot be used with --items: give this value in each item instead`)
   if (values.payload !== undefined && files.length > 0)
-    throw new UsageError('notarize takes files or --payload, not both')
+    throw new UsageError('notarize takes either files or --payload, not both')
   if (files.filter((file) => file === '-').length > 1)
-    throw new UsageError('standard input (-) can only be read once')
+    throw new UsageError('standard input can only be read once: name - only once')
 }
 
 /**

@@ -152,7 +152,7 @@ function parseBudget({ entries, bytes, default: isDefault }: ValuesOf<typeof BUD
   const entriesPerDay = parseCount(entries, '--entries')
   const bytesPerDay = parseCount(bytes, '--bytes')
   if (isDefault || entriesPerDay === undefined || bytesPerDay === undefined)
-    throw new UsageError('peers budget takes --entries N and --bytes N, or --default')
+    throw new UsageError('peers budget needs both --entries N and --bytes N, or only --default')
   return { entriesPerDay, bytesPerDay }
 }
 

@@ -112,5 +112,5 @@ function parseGate(text: string | undefined): number {
   if (text === undefined) return PREFLIGHT_GATE_MS_DEFAULT
   const ms = Number(text)
   if (/^\d{1,6}(\.\d{1,3})?$/.test(text) && ms > 0) return ms
-  throw new UsageError('--gate-ms takes milliseconds, such as 5 or 0.5')
+  throw new UsageError('--gate-ms takes a number of milliseconds, such as 5 or 0.5')
 }

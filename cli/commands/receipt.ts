@@ -33,7 +33,7 @@ export const receipt = defineCommand({
   },
   async run(values, positionals, io) {
     const { record, seq, size, cosignatures } = parseEntryArgument('receipt', positionals, values)
-    if (values.out === undefined) throw new UsageError('a receipt is binary: name a file with -o')
+    if (values.out === undefined) throw new UsageError('a receipt is binary: name a file for it with -o FILE')
     return withOutput(values.out, { io, isPrivate: false }, async (output) => {
       refuseTerminal('a receipt', output)
       const client = await connect(values)

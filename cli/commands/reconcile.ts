@@ -62,7 +62,10 @@ export const reconcile = defineCommand({
     const [a, b] = positionals
     if (a === undefined || b === undefined || positionals.length > 2)
       throw new UsageError('usage: tallystick reconcile A.export B.export')
-    if (a === '-' && b === '-') throw new UsageError('reconcile reads one export from standard input')
+    if (a === '-' && b === '-')
+      throw new UsageError(
+        'only one of the two exports can be read from standard input (-): name a file for the other one',
+      )
     const threads = parseCount(values.threads, '--threads', { min: 0, max: THREADS_MAX })
     const kids = (values.key ?? []).map(parseKid)
     const checkpoints = (await Promise.all((values.checkpoint ?? []).map(readCheckpointFile))).flat()

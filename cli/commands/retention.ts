@@ -53,7 +53,9 @@ export const retentionSet = defineCommand({
     noArguments(positionals, 'retention set')
     const { basis, days: text } = values
     if (basis === undefined || text === undefined)
-      throw new UsageError('retention set needs --days N|none, and --basis CODE: the law, contract or policy')
+      throw new UsageError(
+        'retention set needs --days N|none, and --basis CODE, a code for the law, contract or policy',
+      )
     const days = text === 'none' ? null : parseCount(text, '--days', { min: 1 })!
     const { retention } = await connect(values)
     const narrow = narrowOf(values)

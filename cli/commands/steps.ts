@@ -128,7 +128,8 @@ export const share = showItem({
     'share rec_01kd2m3n4p5q6r7s8t9v0w1x2y --with peer_01kd2m3n4p5q6r7s8t9v0w1x2y:digests',
   ],
   parse: (values) => {
-    if (values.with === undefined) throw new UsageError('share needs --with PEER')
+    if (values.with === undefined)
+      throw new UsageError('share needs --with PEER, the peer that gets the record')
     return { ...values, share: parseShare(values.with, '--with') }
   },
   request: (client, id, { share, ...values }) =>

@@ -50,7 +50,9 @@ export const subjectsErase = defineCommand({
     const label = onlyArgument(positionals, 'subjects erase LABEL --code CODE --yes')
     const { code, reason } = values
     if (code === undefined)
-      throw new UsageError('subjects erase needs --code CODE: the reason, as a word for programs')
+      throw new UsageError(
+        'subjects erase needs --code CODE: the reason as a code (a-z, 0-9, _), such as gdpr_17',
+      )
     if (!values.yes) throw new UsageError("erasing can't be undone: add --yes")
     const { subjects } = await connect(values)
     let held = 0

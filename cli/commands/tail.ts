@@ -62,8 +62,7 @@ export const tail = defineCommand({
 
 function refuseContradictions(values: Values): void {
   const begins = [values.lines, values.after, values['from-beginning']].filter((value) => value !== undefined)
-  if (begins.length > 1)
-    throw new UsageError('tail takes -n, --after or --from-beginning, not several of them')
+  if (begins.length > 1) throw new UsageError('tail takes only one of -n, --after and --from-beginning')
   if (values.entries) {
     if (values.events !== undefined || values.types !== undefined || values['from-beginning'])
       throw new UsageError('--events, --types and --from-beginning cannot be used with --entries')

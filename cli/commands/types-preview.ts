@@ -42,7 +42,9 @@ export const typesPreview = defineCommand({
       'types preview NAME/VERSION or FILE, with --payload and --evidence',
     )
     if ([type, values.payload, values.evidence].filter((each) => each === '-').length > 1)
-      throw new UsageError('only one of --payload and --evidence can be read from standard input')
+      throw new UsageError(
+        'only one of --payload and --evidence can be read from standard input (-): name a file for the other one',
+      )
     const documents: PostTypesByNameByVersionPreviewBody = {
       payload: await readDocument(values.payload, '--payload', io),
       evidence: await readDocument(values.evidence, '--evidence', io),

@@ -61,6 +61,8 @@ export async function parseNoteKey(text: string | undefined): Promise<string | n
     parseVerifierKey(text, (await loadProviders()).sha256)
     return text
   } catch {
-    throw new UsageError('--note-key takes a verifier key: noteVerifierKey of GET /v1/ledger')
+    throw new UsageError(
+      '--note-key takes the verifier key of a ledger, which is noteVerifierKey of GET /v1/ledger',
+    )
   }
 }

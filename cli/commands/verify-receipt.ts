@@ -57,7 +57,7 @@ export const verifyReceipt = defineCommand({
     const noteKey = await parseNoteKey(values['note-key'])
     if (noteKey === null)
       throw new UsageError(
-        '--note-key is needed (noteVerifierKey of GET /v1/ledger): without it any ledger could have made the receipt',
+        '--note-key is needed (noteVerifierKey of GET /v1/ledger): without this key, any ledger could have made the receipt',
       )
     const keys =
       values.keys === undefined ? undefined : await parseKeys(await readBytes(values.keys, KEYS_BYTES_MAX))

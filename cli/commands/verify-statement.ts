@@ -41,7 +41,7 @@ export const verifyStatement = defineCommand({
     const noteKey = await parseNoteKey(values['note-key'])
     if (noteKey === null)
       throw new UsageError(
-        '--note-key is needed (noteVerifierKey of GET /v1/ledger): without it any ledger could have made the receipt',
+        '--note-key is needed (noteVerifierKey of GET /v1/ledger): without this key, any ledger could have made the receipt',
       )
     const pem = values['issuer-key']
     const issuerKey = pem === undefined ? undefined : parsePem(await readText(pem, PEM_BYTES_MAX))

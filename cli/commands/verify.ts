@@ -234,7 +234,9 @@ function refuseMixture(values: Values, positionals: readonly string[]): void {
   if (misplaced !== undefined)
     throw new UsageError(`--${misplaced} ${isProof ? 'cannot' : 'can only'} be used with --proof`)
   if (isProof && positionals.length > 0)
-    throw new UsageError('verify reads one thing: a ledger, or the FILE of --proof')
+    throw new UsageError(
+      'verify checks either a ledger or the FILE of --proof, not both: leave one of them out',
+    )
 }
 
 async function chooseSource(values: Values, positionals: readonly string[], io: Io): Promise<LedgerSource> {
@@ -245,7 +247,7 @@ async function chooseSource(values: Values, positionals: readonly string[], io: 
   const named = [...positionals, server, databaseUrl, place].filter((name) => name !== undefined)
   if (named.length > 1) {
     throw new UsageError(
-      'verify reads one thing: a FILE (- for standard input), --server URL, --database URL, or --archive PLACE',
+      'verify reads only one source: a FILE (- for standard input), --server URL, --database URL, or --archive PLACE',
     )
   }
   if (ledger !== undefined && databaseUrl === undefined && archive === undefined)
@@ -257,7 +259,7 @@ async function chooseSource(values: Values, positionals: readonly string[], io: 
     values['api-key'] !== undefined &&
     (path !== undefined || databaseUrl !== undefined || archive !== undefined)
   )
-    throw new UsageError('--api-key can only be used with a server')
+    throw new UsageError('--api-key can only be used if a server is verified: leave --api-key out')
   if (databaseUrl !== undefined) {
     // Loaded on demand, because verifying a file needs no Postgres client.
     const { Database } = await import('../../src/db/connect/connection.ts')
@@ -313,7 +315,8 @@ async function connectedSource(values: Values, io: Io): Promise<LedgerSource> {
 }
 
 async function openContent(place: string, keyFile: string | undefined): Promise<ArchiveContent> {
-  if (keyFile === undefined) throw new UsageError('--archive beside --database needs --archive-key')
+  if (keyFile === undefined)
+    throw new UsageError('--archive together with --database also needs --archive-key')
   const { openContentOfFile } = await import('../../src/verify/archive/archive-source.ts')
   return openContentOfFile(place, keyFile, environment.s3Settings())
 }

@@ -78,7 +78,9 @@ rotate the secret. Needs a key with the scope webhooks:manage; if documents are 
   parse: (values) => {
     const changes = webhookSettings(values)
     if (Object.values(changes).every((change) => change === undefined))
-      throw new UsageError('webhooks update needs an option: --url, --events, --types, …')
+      throw new UsageError(
+        'webhooks update needs at least one option to change, such as --url, --events or --types',
+      )
     return changes
   },
   request: (client, id, changes) => client.webhooks.update(id, changes),

@@ -48,7 +48,8 @@ export const witness = defineCommand({
   },
   async run(values, positionals, io) {
     noArguments(positionals, 'witness --state DIR --log VKEY')
-    if (values.state === undefined) throw new UsageError('add --state DIR: the folder with its key')
+    if (values.state === undefined)
+      throw new UsageError('add --state DIR: the folder in which the witness stores its key and its state')
     if (values.name !== undefined && !isKeyName(values.name))
       throw new UsageError('--name takes a name without spaces and plus signs, such as witness.example/w1')
     const { notice: _, ...providers } = await loadProviders()
@@ -75,7 +76,8 @@ function parseLogs(
   parse: (vkey: string) => KnownLog['keys'][number],
 ): Map<string, KnownLog> {
   if (vkeys.length === 0) throw new UsageError('add --log VKEY: the verifier key of each log to witness')
-  if (vkeys.length > WITNESS_LOGS_MAX) throw new UsageError(`--log: at most ${WITNESS_LOGS_MAX}`)
+  if (vkeys.length > WITNESS_LOGS_MAX)
+    throw new UsageError(`--log can be given at most ${WITNESS_LOGS_MAX} times`)
   const logs = new Map<string, KnownLog>()
   for (const vkey of vkeys) {
     const key = parseOrRefuse(vkey, parse)

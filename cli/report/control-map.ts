@@ -50,7 +50,7 @@ export async function readControlMap(path: string): Promise<ControlMap> {
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   throw new UsageError(
-    `${path} is not a control map: ${issue!.path.join('.') || 'the whole'}: ${issue!.message}`,
+    `${path} is not a control map: ${issue!.path.join('.') || 'the whole file'}: ${issue!.message}`,
   )
 }
 

@@ -30,9 +30,11 @@ export function parseRetryPolicy(policy: Partial<RetryPolicy> = {}): RetryPolicy
     delayMsMin = RETRIES_DEFAULT.delayMsMin,
     delayMsMax = RETRIES_DEFAULT.delayMsMax,
   } = policy
-  if (!(retriesMax >= 0)) throw new UsageError('retriesMax must be a number, 0 or more')
+  if (!(retriesMax >= 0)) throw new UsageError('`retriesMax` must be a number, 0 or more')
   if (!(delayMsMin >= 0 && delayMsMax >= delayMsMin && delayMsMax < 2 ** 31))
-    throw new UsageError('delayMsMin and delayMsMax must be milliseconds, and delayMsMin at most delayMsMax')
+    throw new UsageError(
+      '`delayMsMin` and `delayMsMax` must be numbers of milliseconds, and `delayMsMin` must be at most `delayMsMax`',
+    )
   return { retriesMax, delayMsMin, delayMsMax }
 }
 

@@ -134,7 +134,7 @@ export class Transport {
     this.#isFresh = fresh ?? false
     const chosen = fetch ?? globalThis.fetch?.bind(globalThis)
     if (typeof chosen !== 'function')
-      throw new UsageError('fetch must be a function like that of the runtime')
+      throw new UsageError('the option `fetch` must be a function like fetch of the runtime')
     this.#fetch = chosen
   }
 
@@ -328,9 +328,9 @@ function makeRequest(method: string, call: Call, accept: string, idempotencyKey:
   if (idempotencyKey !== null && !IDEMPOTENCY_KEY.test(idempotencyKey))
     throw new UsageError('an idempotency key must have 1 to 255 visible ASCII characters')
   if (ifVersion !== undefined && !(Number.isSafeInteger(ifVersion) && ifVersion > 0))
-    throw new UsageError('ifVersion must be the `version` of a record')
+    throw new UsageError('`ifVersion` must be the `version` of a record, a whole number')
   if (!(Number.isSafeInteger(ifKnownSize) && ifKnownSize >= 0))
-    throw new UsageError('ifKnownSize must be a number of entries')
+    throw new UsageError('`ifKnownSize` must be a number of entries, a whole number')
   if (traceparent !== undefined && !HEADER_VALUE.test(traceparent))
     throw new UsageError('a traceparent must have only visible ASCII characters')
   const json = call.text ?? (call.body === undefined ? undefined : toJson(call.body))
@@ -358,7 +358,10 @@ function makeRequest(method: string, call: Call, accept: string, idempotencyKey:
  */
 function requireKey(apiKey: unknown): string {
   const key = typeof apiKey === 'string' ? apiKey.trim() : ''
-  if (key === '') throw new UsageError('no API key: give `apiKey`, or set the variable TALLYSTICK_API_KEY')
+  if (key === '')
+    throw new UsageError(
+      'no API key: set the option `apiKey`, or the environment variable TALLYSTICK_API_KEY',
+    )
   const at = key.search(/[^\x21-\x7e]/)
   if (at < 0) return key
   throw new UsageError(
@@ -368,5 +371,5 @@ function requireKey(apiKey: unknown): string {
 
 function parseTimeout(timeoutMs: number): number {
   if (timeoutMs > 0) return timeoutMs
-  throw new UsageError('timeoutMs must be a number of milliseconds above 0')
+  throw new UsageError('`timeoutMs` must be a number of milliseconds above 0')
 }

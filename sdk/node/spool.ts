@@ -96,9 +96,10 @@ export async function openSpool(
     lockStaleMs = LOCK_STALE_MS_DEFAULT,
   }: SpoolOptions = {},
 ): Promise<Spool> {
-  if (!(bytesMax >= LINE_BYTES_MAX)) throw new UsageError(`bytesMax must be at least ${LINE_BYTES_MAX}`)
-  if (!(refusedBytesMax >= 1)) throw new UsageError('refusedBytesMax must be at least 1')
-  if (!(lockStaleMs >= 100)) throw new UsageError('lockStaleMs must be at least 100')
+  if (!(bytesMax >= LINE_BYTES_MAX))
+    throw new UsageError(`the option \`bytesMax\` must be at least ${LINE_BYTES_MAX}`)
+  if (!(refusedBytesMax >= 1)) throw new UsageError('the option `refusedBytesMax` must be at least 1')
+  if (!(lockStaleMs >= 100)) throw new UsageError('the option `lockStaleMs` must be at least 100')
   let path: string
   try {
     makeDirectory(directory)

@@ -112,7 +112,10 @@ export function makeItem(payload: object, options: RecordOptions, nowMs: number)
     references === undefined ? '' : `,"references":${referencesText(references)}`
   }${subject === undefined ? '' : `,"subject":${toJson(subject, '/subject')}`}${traceparent === undefined ? '' : `,"traceparent":"${traceparent}"`}${othersText(options)}}`
   const bytes = utf8Bytes(text)
-  if (bytes > ITEM_BYTES_MAX) throw new UsageError('the type, agent, parent or time is too long')
+  if (bytes > ITEM_BYTES_MAX)
+    throw new UsageError(
+      `type, agent, parent and time of a record are too long: without its documents, a record has at most ${ITEM_BYTES_MAX} bytes`,
+    )
   return { text, tag, handle, parentHandle, type, parent: parent ?? parentHandle, bytes }
 }
 

@@ -107,10 +107,10 @@ export class Bundles {
   async *filter(wanted: BundleFilter, request: BundleRequest = {}): AsyncGenerator<string, void, undefined> {
     const { from, to, ...filter } = wanted
     if (!(Number.isSafeInteger(from) && Number.isSafeInteger(to) && 0 <= from && from <= to))
-      throw new UsageError('a range is from one seq to the same or a later one')
+      throw new UsageError('`from` and `to` must each be a seq, and `from` must be at most `to`')
     if (Object.values(filter).every((one) => one === undefined))
       throw new UsageError(
-        'a filter needs a type, an agent or a trace; without any use the range, which is provably complete',
+        'a filter needs a type, an agent or a trace: for all entries, make a bundle of the range, which is provably complete',
       )
     const last = await this.#entries.proof(to, { size: request.size }, callOf(request))
     const { agents } = await this.#needsOf(from, to, request)
@@ -155,7 +155,7 @@ export class Bundles {
     request: BundleRequest = {},
   ): AsyncGenerator<string, void, undefined> {
     if (!(Number.isSafeInteger(from) && Number.isSafeInteger(to) && 0 <= from && from <= to))
-      throw new UsageError('a range is from one seq to the same or a later one')
+      throw new UsageError('`from` and `to` must each be a seq, and `from` must be at most `to`')
     const last = await this.#entries.proof(to, { size: request.size }, callOf(request))
     const { agents, policies } = await this.#needsOf(from, to, request)
     const tree = await this.#readTree(

@@ -48,7 +48,9 @@ export class Entries {
     ...options
   }: EntryStreamOptions = {}): AsyncGenerator<api.EntryLine, void, undefined> {
     if (!(Number.isSafeInteger(after) && after >= -1 && limit >= 0))
-      throw new UsageError('after must be a seq, and limit a number of entries')
+      throw new UsageError(
+        '`after` must be a seq, or -1 for all entries, and `limit` must be a number of entries',
+      )
     const retries = new Retries(this.#http.retriesOf(options), options.signal)
     const end = after + 1 + limit
     let seq = after + 1

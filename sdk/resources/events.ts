@@ -82,7 +82,8 @@ export class Events {
     types,
     ...options
   }: TailOptions = {}): AsyncGenerator<TailedEvent, void, undefined> {
-    if (after !== undefined && from !== undefined) throw new UsageError('tail takes after or from, not both')
+    if (after !== undefined && from !== undefined)
+      throw new UsageError('tail takes only one of the options `after` and `from`')
     let retries = new Retries(this.#http.retriesOf(options), options.signal)
     let cursor = after
     let retryMs = RETRY_MS_DEFAULT

@@ -38,7 +38,7 @@ function parseSalt(text: string): Uint8Array {
 /** Returns the time in the form that the server signs: UTC with milliseconds. Throws UsageError for an invalid time. */
 export function timeOf(text: string): string {
   const ms = Date.parse(text)
-  if (Number.isNaN(ms)) throw new UsageError(`${text} is not a time`)
+  if (Number.isNaN(ms)) throw new UsageError(`${text} is not a time such as 2027-03-31T12:00:00Z`)
   return new Date(ms).toISOString()
 }
 

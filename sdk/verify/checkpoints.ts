@@ -74,7 +74,7 @@ export async function consistency(
       if (earlier.size === later.size && !equalBytes(earlier.chain, later.chain))
         throw new ProofError(
           'checkpoint_mismatch',
-          `two different chain hashes of ${later.size} entries are signed`,
+          `the two checkpoints of ${later.size} entries have different chain hashes`,
         )
       return { origin: later.origin, from: earlier.size, to: later.size }
     })

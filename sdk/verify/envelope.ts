@@ -63,14 +63,18 @@ export async function envelope(
   envelope: Bytes | string,
   { keys, ledger }: { readonly keys: EnvelopeKeys; readonly ledger?: string | undefined },
 ): Promise<VerifiedEnvelope> {
-  if (!Array.isArray(keys)) throw new UsageError('keys must be the list of /.well-known/tallystick-keys.json')
+  if (!Array.isArray(keys))
+    throw new UsageError('the option `keys` must be the list `keys` of /.well-known/tallystick-keys.json')
   return refusing(async () => {
     const bytes = typeof envelope === 'string' ? fromBase64(envelope) : requireBytes(envelope, 'an envelope')
     return chooseEngine().run((providers) => {
       const findKey = (kid: string) => findEnvelopeKey(keys, kid, providers.sha256)
       const { envelope, statement } = verifySignedStatement(bytes, findKey, providers)
       if (ledger !== undefined && ledger !== statement.ledger)
-        throw new ProofError('ledger_foreign', `an entry of ${statement.ledger}, not of ${ledger}`)
+        throw new ProofError(
+          'ledger_foreign',
+          `the entry belongs to ${statement.ledger}, not to the given ledger ${ledger}`,
+        )
       const signedBy = signerOf(keys, envelope)
       return verifiedEnvelope(envelope, statement, {
         leaf: toHex(leafHash(providers.sha256, bytes)),

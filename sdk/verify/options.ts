@@ -31,9 +31,13 @@ export function parseAgentKeys(
   if (agentKeys === undefined) return undefined
   return new Map(
     Object.entries(agentKeys).map(([agent, kids]) => {
-      if (!isId('agt', agent)) throw new UsageError(`an agent must be agt_…, not ${agent}`)
+      if (!isId('agt', agent))
+        throw new UsageError(`each name in \`agentKeys\` must be the id of an agent (agt_…), not ${agent}`)
       const named = parseKids(typeof kids === 'string' ? [kids] : kids)
-      if (named.length === 0) throw new UsageError(`give a key of ${agent}`)
+      if (named.length === 0)
+        throw new UsageError(
+          `\`agentKeys\` has no key of ${agent}: give the kid of at least one key, or leave the agent out`,
+        )
       return [agent, new Set(named)]
     }),
   )
@@ -60,7 +64,7 @@ export function parseWitnesses(
     return parseWitnessPolicy(witnesses.keys, witnesses.min, sha256)
   } catch (error) {
     if (!(error instanceof ProofError)) throw error
-    throw new UsageError(`witnesses: ${error.detail}`)
+    throw new UsageError(`the option \`witnesses\` is not valid: ${error.detail}`)
   }
 }
 
@@ -69,7 +73,7 @@ export function requireWitnesses(cosigned: number, { min, witnesses }: WitnessPo
   if (cosigned < min)
     throw new ProofError(
       'witnesses_too_few',
-      `${cosigned} of ${witnesses.length} cosigned it, but ${min} are needed`,
+      `${cosigned} of the ${witnesses.length} witnesses cosigned the checkpoint, but ${min} are needed`,
     )
 }
 

@@ -55,7 +55,10 @@ export async function receipt(
   { noteKey, keys, record }: ReceiptOptions,
 ): Promise<ReceiptReport> {
   const bytes = requireBytes(file, 'a receipt')
-  if (typeof noteKey !== 'string') throw new UsageError('noteKey must be noteVerifierKey of GET /v1/ledger')
+  if (typeof noteKey !== 'string')
+    throw new UsageError(
+      'the option `noteKey` must be the verifier key of a ledger, which is noteVerifierKey of GET /v1/ledger',
+    )
   return refusing(() => {
     const text = record === undefined ? null : textOf(record, 'a record')
     return chooseEngine().run((providers) => {

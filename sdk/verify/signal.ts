@@ -82,7 +82,7 @@ export async function signal(
 ): Promise<VerifiedSignal> {
   if (typeof ledger !== 'string' || ledger === '')
     throw new UsageError(
-      'give the id of your ledger as ledger, because a server signs for all of its ledgers',
+      'set the option `ledger` to the id of your ledger, because a server signs for all of its ledgers',
     )
   const at = nowMs(now)
   const { data, timestamp } = partsOf(event)
@@ -102,11 +102,14 @@ type UntrustedObject = { readonly [name: string]: unknown }
 
 function partsOf(event: unknown): { data: UntrustedObject; timestamp?: unknown } {
   if (!isObject(event))
-    throw new UsageError('an event must be the object that webhooks.verify returns, or its data')
+    throw new UsageError(
+      'the event must be the object that webhooks.verify returns, or the member `data` of this object',
+    )
   if (!('data' in event)) return { data: event }
   const { type, data, timestamp = null } = event
-  if (type !== 'signal.emitted') throw new UsageError('only the event signal.emitted has a signal')
-  if (!isObject(data)) throw new VerificationError('event_syntax', 'its data is not an object')
+  if (type !== 'signal.emitted') throw new UsageError('only an event of the type signal.emitted has a signal')
+  if (!isObject(data))
+    throw new VerificationError('event_syntax', 'the member data of the event is not an object')
   return { data, timestamp }
 }
 

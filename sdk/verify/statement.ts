@@ -39,7 +39,10 @@ export async function statement(
   { noteKey, issuerKey }: StatementOptions,
 ): Promise<StatementReport> {
   const bytes = requireBytes(file, 'a Transparent Statement')
-  if (typeof noteKey !== 'string') throw new UsageError('noteKey must be noteVerifierKey of GET /v1/ledger')
+  if (typeof noteKey !== 'string')
+    throw new UsageError(
+      'the option `noteKey` must be the verifier key of a ledger, which is noteVerifierKey of GET /v1/ledger',
+    )
   return refusing(() =>
     chooseEngine().run((providers) => {
       const trust = { noteKey, issuerKey: issuerKey ?? null }

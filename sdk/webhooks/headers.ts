@@ -37,7 +37,9 @@ const SIGNATURE = /^([^\s,]+),([^\s,]+)$/
 /** Reads the three headers. Throws WebhookVerificationError `header_missing` or `header_invalid`. */
 export function readHead(headers: WebhookHeaders): WebhookHead {
   if (typeof headers !== 'object' || headers === null)
-    throw new UsageError('headers must be those of the request: Headers, or an object of names and values')
+    throw new UsageError(
+      '`headers` must be the headers of the request, as Headers or as an object of names and values',
+    )
   const id = readHeader(headers, 'webhook-id', ID)
   const timestamp = readHeader(headers, 'webhook-timestamp', TIMESTAMP)
   const list = readHeader(headers, 'webhook-signature', /./).split(' ', SIGNATURES_MAX + 1)

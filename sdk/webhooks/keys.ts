@@ -25,7 +25,9 @@ export function parseKeys(given: {
   const secrets = listOf(given.secret, 'secret').map(parseSecret)
   const publicKeys = listOf(given.publicKey, 'publicKey').map(parseWebhookKey)
   if (secrets.length + publicKeys.length === 0)
-    throw new UsageError('give secret, publicKey or both, as shown for the endpoint')
+    throw new UsageError(
+      'set the option `secret`, the option `publicKey`, or both, to the values shown for the endpoint',
+    )
   return { secrets, publicKeys }
 }
 
@@ -34,14 +36,14 @@ function listOf(given: OneOrMore | undefined, name: string): readonly string[] {
   const list = typeof given === 'string' ? [given] : given
   // An empty list is refused. Otherwise a configuration that lost its keys by mistake would disable the check.
   if (!Array.isArray(list) || list.length === 0 || list.length > KEYS_MAX)
-    throw new UsageError(`${name} must be a string, or a list of 1 to ${KEYS_MAX}`)
+    throw new UsageError(`the option \`${name}\` must be a string, or a list of 1 to ${KEYS_MAX} strings`)
   return list
 }
 
 function parseSecret(text: string): Uint8Array {
   const bytes = decode(text, 'whsec_')
   if (bytes === null || bytes.length < SECRET_BYTES_MIN || bytes.length > SECRET_BYTES_MAX)
-    throw new UsageError('secret must be whsec_ and the base64 of a key, and nothing else')
+    throw new UsageError('`secret` must be whsec_ and the base64 of a key, and nothing else')
   return bytes
 }
 
@@ -52,7 +54,7 @@ function parseWebhookKey(text: string): PublicKey {
   } catch {
     // The key has a wrong length, is not canonical, or has small order.
   }
-  throw new UsageError('publicKey must be whpk_ and the base64 of an Ed25519 key, and nothing else')
+  throw new UsageError('`publicKey` must be whpk_ and the base64 of an Ed25519 key, and nothing else')
 }
 
 function decode(text: string, prefix: string): Uint8Array | null {

@@ -61,7 +61,7 @@ function verifyTime(
   { now, toleranceSeconds = TOLERANCE_SECONDS }: Pick<WebhookOptions, 'now' | 'toleranceSeconds'>,
 ): Date {
   if (!Number.isFinite(toleranceSeconds) || toleranceSeconds < 0)
-    throw new UsageError('toleranceSeconds must be a number, 0 or more')
+    throw new UsageError('the option `toleranceSeconds` must be a number, 0 or more')
   const ageSeconds = Math.floor(nowMs(now) / 1000) - seconds
   if (ageSeconds > toleranceSeconds)
     throw new WebhookVerificationError('timestamp_too_old', `it was sent ${ageSeconds} s ago by this clock`)

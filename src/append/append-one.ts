@@ -102,7 +102,7 @@ export function toApiError(
 function refusal(reason: RefusalReason, isAgentSigned: boolean): Error {
   switch (reason) {
     case 'state':
-      return new ApiError('state_conflict', 'the state of the record does not allow this')
+      return new ApiError('state_conflict', 'the state of the record does not allow this step')
     case 'party':
       return new ApiError('not_entitled', 'only another agent may take this step')
     case 'deadline':

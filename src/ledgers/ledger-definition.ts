@@ -17,10 +17,13 @@ export function readDefinition(ledgerId: Uuid, first: SignedLine | null, findKey
   if (!first) throw new ProofError('ledger_created_misplaced', 'the ledger has no first entry')
   const { statement } = verifySignedEntry(first, findKey, nativeProviders)
   if (statement.kind !== 'ledger-created')
-    throw new ProofError('ledger_created_misplaced', `seq 0 is ${statement.kind}`)
+    throw new ProofError(
+      'ledger_created_misplaced',
+      `seq 0 is ${statement.kind}: ledger-created must be the first entry`,
+    )
   const ledger = formatId('led', ledgerId)
   if (statement.ledger !== ledger)
-    throw new ProofError('ledger_foreign', `an entry of ${statement.ledger} in ${ledger}`)
+    throw new ProofError('ledger_foreign', `the first entry of ${ledger} belongs to ${statement.ledger}`)
   const { issuer } = statement.predicate['definition'] as { issuer: string }
   return { digest: statement.subjects[0].sha256, issuer }
 }

@@ -22,7 +22,10 @@ export async function setFrozen(deps: KeyDeps, ledgerId: Uuid, frozen: boolean):
   await setLedgerFrozen(deps.readPool, ledgerId, frozen)
   const summary = await getLedgerSummary(deps, ledgerId)
   if (summary.closed === 'restored') {
-    throw new ApiError('ledger_closed', 'it is closed as restored: acknowledge that first')
+    throw new ApiError(
+      'ledger_closed',
+      'the ledger is closed as restored: acknowledge the restored backup first',
+    )
   }
   return summary
 }

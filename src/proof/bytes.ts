@@ -92,12 +92,17 @@ export function toHex(bytes: Uint8Array): string {
 
 /** Decodes lower-case hex. Throws `bad_hex` for anything else, also for upper-case digits. */
 export function fromHex(hex: string): Uint8Array {
-  if (hex.length % 2 !== 0) throw new ProofError('bad_hex', `${hex.length} characters`)
+  if (hex.length % 2 !== 0)
+    throw new ProofError('bad_hex', `hex must have an even number of characters, not ${hex.length}`)
   const bytes = new Uint8Array(hex.length / 2)
   for (let i = 0; i < bytes.length; i++) {
     const high = hexDigit(hex.charCodeAt(2 * i))
     const low = hexDigit(hex.charCodeAt(2 * i + 1))
-    if (high === NO_DIGIT || low === NO_DIGIT) throw new ProofError('bad_hex', `at character ${2 * i}`)
+    if (high === NO_DIGIT || low === NO_DIGIT)
+      throw new ProofError(
+        'bad_hex',
+        `the character ${2 * i} or ${2 * i + 1} is not a digit of lower-case hex`,
+      )
     bytes[i] = high * 16 + low
   }
   return bytes

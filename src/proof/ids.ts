@@ -48,7 +48,8 @@ export function parseId(prefix: IdPrefix, text: string): Uuid {
 }
 
 export function formatIdBytes(prefix: IdPrefix, uuid: Uint8Array): string {
-  if (uuid.length !== ID_BYTES) throw new ProofError('bad_id', `a uuid of ${uuid.length} bytes`)
+  if (uuid.length !== ID_BYTES)
+    throw new ProofError('bad_id', `a uuid must have ${ID_BYTES} bytes, not ${uuid.length}`)
   let text = `${prefix}_`
   let bits = 0
   let pendingBits = 2 // 26 digits have 130 bits, so two zero bits precede the first byte.
@@ -68,7 +69,7 @@ export function formatIdBytes(prefix: IdPrefix, uuid: Uint8Array): string {
  */
 export function parseIdBytes(prefix: IdPrefix, text: string): Uint8Array {
   if (!isId(prefix, text))
-    throw new ProofError('bad_id', `not an id with prefix ${prefix}: ${text.slice(0, 64)}`)
+    throw new ProofError('bad_id', `not a valid id of the form ${prefix}_…: ${text.slice(0, 64)}`)
   const uuid = new Uint8Array(ID_BYTES)
   let bits = 0
   let pendingBits = -2

@@ -26,7 +26,7 @@ const UNCOMPRESSED = 0x04
 export function parsePublicKey(alg: SignatureAlgorithm, spki: Uint8Array): PublicKey {
   const { prefix, rawBytes } = FORMS[alg]
   if (spki.length !== prefix.length + rawBytes || !equalBytes(spki.subarray(0, prefix.length), prefix)) {
-    throw new ProofError('bad_key', `not the SubjectPublicKeyInfo of an ${alg} key`)
+    throw new ProofError('bad_key', `the key is not the SubjectPublicKeyInfo (DER) of an ${alg} key`)
   }
   const raw = new Uint8Array(spki.subarray(prefix.length))
   refuseWeak(alg, raw)
@@ -36,14 +36,16 @@ export function parsePublicKey(alg: SignatureAlgorithm, spki: Uint8Array): Publi
 /** Encodes a raw key (see PublicKey) as DER. Throws `bad_key` in the same cases as parsePublicKey. */
 export function spkiOf(alg: SignatureAlgorithm, raw: Uint8Array): Uint8Array {
   const { prefix, rawBytes } = FORMS[alg]
-  if (raw.length !== rawBytes) throw new ProofError('bad_key', `${raw.length} bytes instead of ${rawBytes}`)
+  if (raw.length !== rawBytes)
+    throw new ProofError('bad_key', `the raw key has ${raw.length} bytes, not ${rawBytes}`)
   refuseWeak(alg, raw)
   return concat([prefix, raw])
 }
 
 function refuseWeak(alg: SignatureAlgorithm, raw: Uint8Array): void {
   if (alg === 'EdDSA') refuseWeakEd25519Point(raw)
-  else if (raw[0] !== UNCOMPRESSED) throw new ProofError('bad_key', 'not an uncompressed point')
+  else if (raw[0] !== UNCOMPRESSED)
+    throw new ProofError('bad_key', 'the key is not an uncompressed point of P-256')
 }
 
 /**

@@ -160,7 +160,7 @@ function refuseParty(row: GatedRecordRow, { kind, partyId: party, actorId }: Ste
     )
   }
   if (isEntitled) return
-  throw new ApiError('not_entitled', `${kind} is for ${WHOSE[role]}`, {
+  throw new ApiError('not_entitled', `the step ${kind} can only be taken by ${WHOSE[role]}`, {
     members: { role },
   })
 }

@@ -90,7 +90,9 @@ async function clear(client: pg.Client, names: readonly string[], note: string |
   const [ledger] = names
   if (names.length !== 1 || !isId('led', ledger!)) throw new UsageError('name one ledger (led_…)')
   if (!note || note.length > NOTE_CHARS_MAX)
-    throw new UsageError('write with --note what was wrong and how it was mended')
+    throw new UsageError(
+      `add --note TEXT: what was wrong and how it was repaired, in at most ${NOTE_CHARS_MAX} characters`,
+    )
   if (!(await clearFault(client, parseId('led', ledger!), note))) throw new Error(`${ledger} has no fault`)
   console.log(`${ledger} continues from its verified size: checkpoints, verdicts, settlements`)
 }

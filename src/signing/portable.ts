@@ -32,7 +32,10 @@ export function makePortableProviders(
 }
 
 function refuseEs256(): never {
-  throw new ProofError('cose_algorithm', 'ES256 is not supported here')
+  throw new ProofError(
+    'cose_algorithm',
+    'the key is a key of ES256, but only EdDSA (Ed25519) is supported here',
+  )
 }
 
 /**

@@ -68,7 +68,7 @@ function verifyRows(line: EntryLine, rows: readonly ChunkColumns[], { predicate 
   if (line.documents.length > 0 || line.received !== undefined)
     throw new ProofError(
       'document_presence',
-      'there is a document beside a batch that belongs to none of its records',
+      'the entry of a batch has a document or a received entry that belongs to none of the records',
     )
   const count = predicate['count'] as number
   const chunkCount = Math.ceil(count / CHUNK_RECORDS)

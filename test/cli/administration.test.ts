@@ -142,9 +142,9 @@ test('administration commands with a running server and worker', async (t) => {
       await fails(
         ['keys', 'limit', made.id, '--per-second', '1'],
         64,
-        /--per-second N and --burst N, or --none/,
+        /both --per-second N and --burst N, or only --none/,
       )
-      await fails([...limits, '--none'], 64, /or --none/)
+      await fails([...limits, '--none'], 64, /or only --none/)
 
       const otlp = ['keys', 'otlp', made.id]
       const taken = { take: 'agents', content: 'keep', rest: 'reject' }
@@ -152,7 +152,7 @@ test('administration commands with a running server and worker', async (t) => {
       assert.deepEqual(await linesOf([...otlp, '--default']), [{ otlp: null }])
       await fails([...otlp, '--take', 'some'], 64, /--take takes agents or all/)
       for (const none of [otlp, [...otlp, '--default', '--rest', 'drop']])
-        await fails(none, 64, /or --default/)
+        await fails(none, 64, /or only --default/)
 
       await fails(['keys', 'revoke', made.id], 64, /can't be undone: add --yes/)
       const [revoked] = await linesOf(['keys', 'revoke', made.id, '--yes'])

@@ -342,7 +342,7 @@ test('a case file selects by type, agent and trace, prints N of M, and its expor
   }
   for (const [args, message] of [
     [['--from', 'yesterday', '--to', today], /takes a seq, a day/],
-    [['--from', '1999-01-01', '--to', '1999-01-02'], /no entry in that period/],
+    [['--from', '1999-01-01', '--to', '1999-01-02'], /no entry in the period/],
     [['--type', 'generic/1'], /add --from and --to/],
   ] as const) {
     const refused = await runCommand(['bundle', ...args, '-o', file])

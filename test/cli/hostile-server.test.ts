@@ -178,7 +178,7 @@ test('the environment’s key is not sent to an address from a folder, except on
   keep('.tallystick', 'https://evil.example')
   await assert.rejects(
     findConnection({}),
-    /the address https:\/\/evil\.example of .*credentials\.json unless you name it: --server/,
+    /credentials\.json names the server https:\/\/evil\.example\. .*name the server yourself, with --server/,
   )
   keep('.tallystick', 'http://localhost:4711')
   assert.equal((await findConnection({})).url, 'http://localhost:4711')

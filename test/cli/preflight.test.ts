@@ -178,7 +178,7 @@ test('an unusable database gives one line with the reason and without the passwo
     [['--database', url({}).replace('postgres:', 'mysql:')], 64, /starts with postgres/],
     [['--database', 'postgres://s3cret-word@@'], 64, /starts with postgres/],
     [[], 64, /--database URL, or set DATABASE_URL/],
-    [['--database', ownerUrl, '--gate-ms', '0'], 64, /--gate-ms takes milliseconds/],
+    [['--database', ownerUrl, '--gate-ms', '0'], 64, /--gate-ms takes a number of milliseconds/],
     [['--database', ownerUrl, '--server', 'ledger.example'], 64, /http:\/\/ or https:\/\//],
     [['other', '--database', ownerUrl], 64, /usage: tallystick preflight/],
   ]

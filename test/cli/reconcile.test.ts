@@ -133,7 +133,7 @@ test('refuses two exports of one ledger, and any other number of files than two,
     ],
     [[home], /usage: tallystick reconcile A.export B.export/],
     [[home, guest, home], /usage: tallystick reconcile A.export B.export/],
-    [['-', '-'], /one export from standard input/],
+    [['-', '-'], /one of the two exports can be read from standard input/],
   ] as const) {
     const { code, stdout, stderr } = await runAlone(['reconcile', ...args])
     assert.equal(code, 64)

@@ -132,7 +132,7 @@ test('refuses options that would have no effect, and missing files', async (t) =
     assert.deepEqual([run.code, run.stdout], [code, ''], run.stderr)
     assert.match(run.stderr, pattern)
   }
-  await fails([...args, 'ledger.ndjson'], 64, /verify reads one thing/)
+  await fails([...args, 'ledger.ndjson'], 64, /verify checks either a ledger or the FILE of --proof/)
   await fails([...args, '--pin'], 64, /--pin cannot be used with --proof/)
   await fails([...args, '--server', 'http://x'], 64, /--server cannot be used/)
   await fails([...args, '--receipt', 'x'], 64, /--receipt cannot be used/)

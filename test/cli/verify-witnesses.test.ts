@@ -152,7 +152,7 @@ test('a cosignature with a far wrong time counts, up to the format’s maximum',
 test('invalid witness options are refused with advice', async (t) => {
   const file = exportOf(t)
   const wrong: [string[], RegExp][] = [
-    [['--witnesses-min', '1'], /name them with --witness/],
+    [['--witnesses-min', '1'], /name the witnesses with --witness/],
     [['--witness', 'x'], /--witness takes the verifier key of a witness/],
     [['--witness', verifierKeyOf(chain)], /has a key of type 01 \(Ed25519\), not of type 04/],
     [

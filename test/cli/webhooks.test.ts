@@ -104,7 +104,7 @@ test('webhooks are made, changed, stopped and deleted, without anything being se
   await t.test('invalid arguments exit with 64 before any request', async () => {
     await fails(['create', '--url', URL], 64, /usage: tallystick webhooks create --url URL --events/)
     await fails(['create', 'x', '--url', URL, '--events', '*'], 64, /usage: tallystick webhooks create/)
-    await fails(['update', 'whk_1'], 64, /needs an option: --url/)
+    await fails(['update', 'whk_1'], 64, /needs at least one option to change, such as --url/)
     await fails(['resume', 'whk_1', '--from', 'then'], 64, /--from is one of: here, now/)
     await fails(['recover', 'whk_1'], 64, /recover WEBHOOK --since TIME/)
     await fails(['delivery', 'whk_1'], 64, /delivery WEBHOOK EVENT/)

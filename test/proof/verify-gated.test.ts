@@ -147,7 +147,7 @@ test('refuses system as actor of a step that only an agent can take, with actor_
   const system = (chain: TestChain) => ({ ...chain.system(), key: undefined })
   const asSystem = makeChain()
   makeGated(asSystem, system(asSystem))
-  assertRefused(who, () => verifyChain(asSystem), /system cannot make record-created/)
+  assertRefused(who, () => verifyChain(asSystem), /the actor of record-created must be an agent, not system/)
   refused(who, (g, chain) => g.activate(system(chain)), { performer: undefined })
   refused(who, (g, chain) => [g.activate(), g.submit(system(chain))])
   refused(who, (g, chain) => [g.activate(), g.submit(), g.verify(), g.judge('accept', system(chain))])

@@ -126,7 +126,7 @@ const FAULTS: [string, string, RegExp][] = [
   [
     'a payload that is gone, though no entry says so',
     'update tallystick.records set payload = null, salt = null where :mine and first_seq = 4',
-    /missing or only half erased/,
+    /missing without an erasure, or is only half erased/,
   ],
   [
     'a payload that is gone in the name of another’s erasure',
@@ -195,7 +195,7 @@ const GATED_FAULTS: [string, string, RegExp][] = [
   [
     'a document that came back',
     `update tallystick.documents set content = '{}', salt = substr(digest, 1, 16) where :mine and document = 'evidence'`,
-    /missing or only half erased/,
+    /missing without an erasure, or is only half erased/,
   ],
   [
     'a document that is gone in the name of another’s erasure',

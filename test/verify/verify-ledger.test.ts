@@ -144,7 +144,10 @@ test('refuses an export that is cut off anywhere', async (t) => {
   for (const cut of cuts) {
     const report = await verifyText(t, text.slice(0, cut))
     assert.equal(report.failure?.code, 'export_incomplete', text.slice(0, cut).slice(-40))
-    assert.match(formatReport(report), /^INTEGRITY_FAILED code=export_incomplete reason=".*export it again"$/)
+    assert.match(
+      formatReport(report),
+      /^INTEGRITY_FAILED code=export_incomplete reason=".*export the ledger again"$/,
+    )
   }
   for (let cut = 1; cut < text.length - 1; cut += 61) {
     const report = await verifyText(t, text.slice(0, cut)).catch((error) => error)

@@ -163,7 +163,10 @@ function verifyParty(
   if (named !== undefined) compare('gated_records', 'performer_id', performerId, agentUuid(named, sha256))
   if (kind === 'verdict-rendered') compare('gated_records', 'gate', gate, predicate['by'])
   if (kind === 'verdict-overturned' && party === performerId)
-    throw new ProofError('actor_not_entitled', `the party ${partyOf(statement)} is the performer`)
+    throw new ProofError(
+      'actor_not_entitled',
+      `the performer ${partyOf(statement)} overturned the verdict, but only another agent may do this`,
+    )
   const role = STEP_PARTIES[kind as StepKind]
   if (role === 'performer') compare('gated_records', 'performer_id', performerId, party)
   if (role === 'principal' && predicate['by'] !== 'auto')

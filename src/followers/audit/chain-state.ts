@@ -26,15 +26,22 @@ export function extendCursor(
   sha256: Sha256,
 ): CursorPosition {
   const seq = cursor?.nextSeq ?? 0
-  if (step.seq !== seq) throw new ProofError('seq_not_dense', `seq ${step.seq} is in the position of ${seq}`)
+  if (step.seq !== seq)
+    throw new ProofError('seq_not_dense', `the next entry must have seq ${seq}, but has seq ${step.seq}`)
   if ((seq === 0) !== (step.kind === 'ledger-created')) {
-    throw new ProofError('ledger_created_misplaced', `seq ${seq} is ${step.kind}`)
+    throw new ProofError(
+      'ledger_created_misplaced',
+      `seq ${seq} is ${step.kind}: ledger-created must be the first entry, and no other`,
+    )
   }
   const signer = cursor ? toHex(cursor.envelopeKid) : definedKid(step)
   if (isOwnStep(step)) verifyAuthor(step, { ledger, issuer }, signer, agentKeys)
   const chain = link(sha256, cursor?.chain ?? genesis(sha256, parseIdBytes('led', ledger)), step.leaf)
   if (!equalBytes(chain, step.chain))
-    throw new ProofError('chain_broken', `the chain hash here is ${toHex(chain)}`)
+    throw new ProofError(
+      'chain_broken',
+      `the entry has the chain hash ${toHex(step.chain)}, but the computed chain hash is ${toHex(chain)}`,
+    )
   const hasChanged = followAgentKeys(agentKeys, step)
   return {
     nextSeq: seq + 1,
@@ -51,11 +58,17 @@ function verifyAuthor(
   agentKeys: LedgerAgentKeys,
 ): void {
   if (step.ledger !== ledger || step.issuer !== issuer) {
-    throw new ProofError('ledger_foreign', `an entry of ${step.ledger}, issued by ${step.issuer}`)
+    throw new ProofError(
+      'ledger_foreign',
+      `the chain belongs to ${ledger} of ${issuer}, but the entry to ${step.ledger} of ${step.issuer}`,
+    )
   }
   const isAgentSigned = agentKeys.verifySigner(step)
   if (!isAgentSigned && step.kid !== signer) {
-    throw new ProofError('key_not_current', `signed by ${step.kid}, but ${signer} signs here`)
+    throw new ProofError(
+      'key_not_current',
+      `the entry is signed by ${step.kid}, but the current key of the ledger is ${signer}`,
+    )
   }
 }
 

@@ -15,15 +15,29 @@ import { nativeProviders } from '../../signing/native.ts'
 export function verifyErasure(pending: PendingErasure, findKey: FindKey): void {
   const { statement } = verifySignedEntry(pending.entry, findKey, nativeProviders)
   if (statement.kind !== 'payload-erased')
-    throw new ProofError('erasure_unexplained', `the entry is ${statement.kind}, not an erasure`)
+    throw new ProofError(
+      'erasure_unexplained',
+      `the entry named as the erasure is ${statement.kind}, not payload-erased`,
+    )
   const ledger = formatId('led', pending.ledgerId)
   if (statement.ledger !== ledger)
-    throw new ProofError('ledger_foreign', `an entry of ${statement.ledger} in ${ledger}`)
+    throw new ProofError(
+      'ledger_foreign',
+      `the erasure belongs to ${statement.ledger}, but the document to ${ledger}`,
+    )
   const { document, subjectId, documentSeq, digest } = pending
   const name = formatDocumentSubject(document, subjectId)
-  if (!digest) throw new ProofError('erasure_of_nothing', `seq ${documentSeq} has no ${name}`)
+  if (!digest)
+    throw new ProofError(
+      'erasure_of_nothing',
+      `entry ${documentSeq} has no document ${name} that could be erased`,
+    )
   const [subject] = statement.subjects
   const signed = `${subject.name} ${subject.sha256} of seq ${statement.predicate['seq']}`
   const found = `${name} ${toHex(digest)} of seq ${documentSeq}`
-  if (signed !== found) throw new ProofError('erasure_unexplained', `signed is ${signed}, not ${found}`)
+  if (signed !== found)
+    throw new ProofError(
+      'erasure_unexplained',
+      `the signed erasure is of ${signed}, but the database names ${found}`,
+    )
 }

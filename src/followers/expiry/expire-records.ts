@@ -96,7 +96,7 @@ async function signExpiry(deps: ExpireDeps, found: GatedCase): Promise<EntryRow>
   if (agreed !== deadline)
     throw new ProofError(
       'columns_contradict_entries',
-      `the deadline is ${deadline}, but ${agreed} was signed`,
+      `the database has the deadline ${deadline}, but ${agreed} was signed`,
     )
   const signer = await deps.signers.signerOf(found)
   return signAsSystem({ signer, nowMs: deps.now() }, found, signed, {

@@ -242,7 +242,7 @@ async function verifyRules(
     if (signed !== stored)
       throw new ProofError(
         'columns_contradict_entries',
-        `retention_rules: the rule of seq ${seq} differs from what was signed`,
+        `the retention rule of entry ${seq} in the table retention_rules differs from what was signed`,
       )
   }
 }

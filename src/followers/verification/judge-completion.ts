@@ -23,7 +23,7 @@ export async function judgeCompletion(
   if (type?.digest !== terms.typeDigest)
     throw new ProofError(
       'type_unknown',
-      `${terms.type} has the digest ${type?.digest}, signed is ${terms.typeDigest}`,
+      `the type ${terms.type} has the digest ${type?.digest} in the database, but ${terms.typeDigest} was signed`,
     )
   const tolerances = terms.tolerances && parseTolerances(type.rules, terms.tolerances)
   return judge(type.rules, { ...documents, tolerances })

@@ -37,7 +37,7 @@ export async function verifyCase(keys: EnvelopeKeys, found: GatedCase): Promise<
     if (found.state !== 'CREATED' || found.steps.length > 0)
       throw new ProofError(
         'transition_refused',
-        `${record} has version 1, but is ${found.state}, or has steps`,
+        `a record of version 1 must be CREATED and have no steps, but ${record} is ${found.state} and has ${found.steps.length} steps`,
       )
     return {
       ...claimed,
@@ -49,9 +49,15 @@ export async function verifyCase(keys: EnvelopeKeys, found: GatedCase): Promise<
   }
   const newest = await verifyClaimedState(keys, claimed, found.steps)
   if (found.version === 2 && newest.predicate['previous'] !== found.created.leaf)
-    throw new ProofError('previous_mismatch', 'the first step does not follow the creation')
+    throw new ProofError(
+      'previous_mismatch',
+      'the member previous of the first step is not the leaf of the record’s creation',
+    )
   if (newest.subjects[0].sha256 !== created.subjects[0].sha256)
-    throw new ProofError('subject_unknown', `${record} was created with another payload`)
+    throw new ProofError(
+      'subject_unknown',
+      `the newest step of ${record} names another payload than the creation`,
+    )
   const lastLeaf = toHex(found.steps.find(({ version }) => version === found.version)!.leaf)
   return { ...claimed, issuer, created, newest, lastLeaf }
 }

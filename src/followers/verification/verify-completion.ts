@@ -47,7 +47,7 @@ export async function verifyCompletion(keys: EnvelopeKeys, found: GatedCase): Pr
   if (terms.gate !== found.gate)
     throw new ProofError(
       'columns_contradict_entries',
-      `the gate is ${found.gate}, but ${terms.gate} was signed`,
+      `the database has the gate ${found.gate}, but ${terms.gate} was signed`,
     )
   if (found.state === 'SUBMITTED') {
     requireOf(signed.newest, 'completion-submitted', signed)
@@ -59,7 +59,10 @@ export async function verifyCompletion(keys: EnvelopeKeys, found: GatedCase): Pr
   const completion = submitted.subjects[1]!
   const judged = signed.newest.subjects[1]!
   if (judged.name !== completion.name || judged.sha256 !== completion.sha256)
-    throw new ProofError('subject_unknown', `${judged.name} was not submitted, or with other evidence`)
+    throw new ProofError(
+      'subject_unknown',
+      `the verified completion ${judged.name} was not submitted, or was submitted with other evidence`,
+    )
   const { recordedAtMs: submittedAtMs } = submitted
   return { ...signed, terms, completion, submittedAtMs, verified: signed.newest.predicate }
 }
@@ -77,13 +80,13 @@ async function verifySubmitted(
   const statement = await verifySigned(keys, lineOfStep(step))
   requireOf(statement, 'completion-submitted', signed)
   if (toHex(step.leaf) !== signed.newest.predicate['previous'])
-    throw new ProofError('previous_mismatch', 'the completion differs from the verified one')
+    throw new ProofError('previous_mismatch', 'the stored completion is not the completion that was verified')
   return statement
 }
 
 function submittedOf(steps: readonly CaseStep[]): CaseStep {
   const step = steps.find(({ kind }) => kind === 'completion-submitted')
-  if (!step) throw new ProofError('subject_unknown', 'there is no completion')
+  if (!step) throw new ProofError('subject_unknown', 'the record has no step completion-submitted')
   return step
 }
 
@@ -159,7 +162,11 @@ async function verifyErased(
   { document, subjectId, seq: documentSeq, sha256 }: SignedDocument,
 ): Promise<null> {
   const entry = await findSignedEntry(pool, ledgerId, seq)
-  if (!entry) throw new ProofError('erasure_unexplained', `there is no entry ${seq}`)
+  if (!entry)
+    throw new ProofError(
+      'erasure_unexplained',
+      `the ${document} of entry ${documentSeq} is missing, and entry ${seq}, named as its erasure, does not exist`,
+    )
   const digest = Buffer.from(fromHex(sha256))
   const findKey = await keys.finderFor([toHex(parseEnvelope(entry.envelope).kid)])
   verifyErasure({ ledgerId, subjectId, document, documentSeq, seq, entry, digest }, findKey)

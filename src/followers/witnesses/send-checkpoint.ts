@@ -111,7 +111,8 @@ function lineOf(text: string, note: string, key: NoteKey): string {
     const signatures = signaturesOf(parseSignatures(text), key)
     verifyCosignatures({ text: parseNote(note).text, signatures }, [key], nativeProviders)
     const [own] = signatures
-    if (!own) throw new ProofError('note_unsigned', `no cosignature by ${key.name}`)
+    if (!own)
+      throw new ProofError('note_unsigned', `the answer of the witness has no cosignature by ${key.name}`)
     return signatureLine(own.name, own.keyId, own.signature)
   } catch (error) {
     if (error instanceof ProofError) throw new WitnessError('invalid', error.detail)

@@ -99,9 +99,13 @@ export function useJsonBody(app: FastifyInstance, { threads }: { readonly thread
       request.chargeBody(body.length)
       const { peerSignature } = request
       if (peerSignature && !verifyContentDigest(peerSignature, body)) {
-        throw new ApiError('content_digest_mismatch', 'the digest of the body differs from the signed one', {
-          retryable: true,
-        })
+        throw new ApiError(
+          'content_digest_mismatch',
+          'the digest of the body differs from the signed digest',
+          {
+            retryable: true,
+          },
+        )
       }
       const { readBody } = request.routeOptions.config
       if (readBody) return orOverloaded(readBody(threads, request, body), NOT_READ)

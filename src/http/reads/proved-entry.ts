@@ -59,7 +59,7 @@ export async function provedEntry(
 
 function checkpointOf({ size, cosignatures }: Omit<ProofQuery, 'seq'>) {
   if (size !== undefined && cosignatures !== undefined)
-    throw new ApiError('invalid_request', 'give size or cosignatures, not both', {
+    throw new ApiError('invalid_request', 'send only one of the parameters size and cosignatures', {
       members: { path: '/cosignatures' },
     })
   return { size: numberOf(size), cosignatures: numberOf(cosignatures) }

@@ -251,10 +251,13 @@ function knownSizeOf({ headers }: FastifyRequest): number {
   const text = headers['if-known-size']
   if (text === undefined) return 0
   if (typeof text === 'string' && SIZE_TEXT.test(text)) return Number(text)
-  throw new ApiError('bad_request', 'If-Known-Size: send a size of the ledger, such as 42')
+  throw new ApiError('bad_request', 'If-Known-Size must be a size of the ledger, such as 42')
 }
 
 function refuseSmaller(size: number, known: number): void {
   if (size >= known) return
-  throw new ApiError('ledger_smaller', `the ledger has ${size} entries, not ${known}`)
+  throw new ApiError(
+    'ledger_smaller',
+    `the ledger has ${size} entries, fewer than the ${known} of If-Known-Size`,
+  )
 }

@@ -105,7 +105,9 @@ export function checkpointRoutes(
       const { ledgerId } = request.caller
       const [from, to] = [Number(request.query.from), Number(request.query.to)]
       if (from > to)
-        throw new ApiError('invalid_request', 'from is larger than to', { members: { path: '/from' } })
+        throw new ApiError('invalid_request', 'the parameter from must be at most the parameter to', {
+          members: { path: '/from' },
+        })
       const path = await deps.reads.of(request, reply, async (sources) => {
         const checkpoint = await sources.checkpoints.covering(ledgerId, to)
         if (!checkpoint) throw checkpointPending(`no checkpoint covers ${to} entries yet`)

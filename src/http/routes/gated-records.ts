@@ -225,7 +225,7 @@ export function gatedRecordRoutes(app: FastifyInstance, deps: Deps): void {
 }
 
 function notSent(peer: string): ApiError {
-  return new ApiError('not_found', `${peer} has sent no such record`)
+  return new ApiError('not_found', `${peer} has sent no record with this id`)
 }
 
 function isNotFound(error: unknown): boolean {

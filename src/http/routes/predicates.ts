@@ -25,7 +25,8 @@ export function predicateRoutes(app: FastifyInstance): void {
     },
     async (request, reply) => {
       const { kind } = request.params
-      if (!Object.hasOwn(ENTRY_KINDS, kind)) throw new ApiError('not_found', 'there is no such kind of entry')
+      if (!Object.hasOwn(ENTRY_KINDS, kind))
+        throw new ApiError('not_found', 'there is no kind of entry with this name')
       return reply.header('content-type', SCHEMA_TYPE).send(predicateSchemaOf(kind as EntryKind))
     },
   )

@@ -85,7 +85,9 @@ export function receiptRoutes(
           throw new ApiError('not_found', `no checkpoint of ${to} entries was published`)
         if (note === null) throw checkpointPending('no checkpoint was published yet')
         if (Number(from) > parseCheckpoint(note).checkpoint.size)
-          throw new ApiError('invalid_request', 'from is larger than to', { members: { path: '/from' } })
+          throw new ApiError('invalid_request', 'the parameter from must be at most the parameter to', {
+            members: { path: '/from' },
+          })
         return consistencyReceipt(readPool, ledgerId, Number(from), note, noteKey)
       })
       return sendCose(reply, receipt)

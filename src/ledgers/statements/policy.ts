@@ -47,7 +47,10 @@ export async function findPolicy({ readPool }: PolicyDeps, ledgerId: Uuid): Prom
     const { statement } = verifySignedEntry(line, await readFindKey(readPool), nativeProviders)
     const { kind, ledger, actor, predicate } = statement
     if (kind !== 'registration-policy-set' || ledger !== formatId('led', ledgerId))
-      throw new ProofError('ledger_foreign', `a ${kind} of ${ledger}`)
+      throw new ProofError(
+        'ledger_foreign',
+        `the entry of the policy is ${kind} of ${ledger}, not registration-policy-set of ${formatId('led', ledgerId)}`,
+      )
     const { issuers, contentTypes } = predicate as unknown as RegistrationPolicy
     const { seq, leaf, recordedAt } = line
     return { issuers, ...(contentTypes && { contentTypes }), seq, leaf, setAt: recordedAt, actor }

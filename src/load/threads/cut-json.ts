@@ -51,7 +51,8 @@ export function cutJson(text: string, bounds: PieceBounds): JsonFragment[] {
   const within = { ...bounds, findEnd }
   let members = 0
   for (let at = skipTo(text, QUOTE, 0); at < text.length; at = skipTo(text, QUOTE, at)) {
-    if (++members > MEMBERS_MAX) throw new ProofError('json_too_costly', `more than ${MEMBERS_MAX} members`)
+    if (++members > MEMBERS_MAX)
+      throw new ProofError('json_too_costly', `the object has more than ${MEMBERS_MAX} members`)
     const nameEnd = findEnd(text, at + 1) + 1
     const name = text.slice(at, nameEnd)
     at = skipSpace(text, skipTo(text, COLON, nameEnd) + 1)
@@ -93,11 +94,15 @@ function endOfValue(
     } else if (code === OPEN_OBJECT || code === OPEN_ARRAY) depth++
     else if (depth === 0 && (code === COMMA || code === CLOSE_ARRAY || code === CLOSE_OBJECT)) break
     else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) depth--
-    if (depth > depthMax) throw new ProofError('json_depth', `deeper than ${depthMax} at character ${i}`)
+    if (depth > depthMax)
+      throw new ProofError(
+        'json_depth',
+        `the JSON is nested more than ${depthMax} levels deep at character ${i}`,
+      )
     if (isTokenBefore(code) && ++tokens > tokensInPieceMax)
       throw new ProofError(
         'json_too_costly',
-        `more than ${tokensInPieceMax} names and values at character ${from}`,
+        `the value at character ${from} has more than ${tokensInPieceMax} names and values`,
       )
   }
   return { end: i, tokens }

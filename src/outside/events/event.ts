@@ -94,7 +94,7 @@ function readReceived(row: EventRow, statement: ParsedStatement): ReceivedStatem
   if (claims.record !== record)
     throw new ProofError(
       'line_contradicts_envelope',
-      `the entry is about ${claims.record}, but its row about ${record}`,
+      `the entry is about ${claims.record}, but the row of the entry names ${record}`,
     )
   return { claims, statement: received.statement }
 }

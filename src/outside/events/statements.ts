@@ -47,13 +47,14 @@ function verifyRow(row: EventRow, ledger: string, findKey: FindKey): ParsedState
     envelope: row.envelope,
   }
   const { statement } = verifySignedEntry(line, findKey, nativeProviders)
-  if (statement.ledger !== ledger) throw new ProofError('ledger_foreign', `an entry of ${statement.ledger}`)
+  if (statement.ledger !== ledger)
+    throw new ProofError('ledger_foreign', `the entry belongs to ${statement.ledger}, not to ${ledger}`)
   const { movesRecord } = ENTRY_KINDS[statement.kind]
   const record = row.recordId === null ? null : formatId('rec', row.recordId)
   if (movesRecord && statement.predicate['record'] !== record)
     throw new ProofError(
       'line_contradicts_envelope',
-      `the entry is about ${statement.predicate['record']}, but its row about ${record}`,
+      `the entry is about ${statement.predicate['record']}, but the row of the entry names ${record}`,
     )
   return statement
 }

@@ -117,9 +117,13 @@ export function publicKeyOf(row: Pick<PeerKeyRow, 'alg' | 'spki'>): PublicKey {
 
 export function verifyFresh({ now }: Pick<PeerAuthDeps, 'now'>, { createdMs }: RequestSignature): void {
   if (isWithinWindow(createdMs, now())) return
-  throw new ApiError('request_expired', `it was signed at ${new Date(createdMs).toISOString()}`, {
-    retryable: true,
-  })
+  throw new ApiError(
+    'request_expired',
+    `the request was signed at ${new Date(createdMs).toISOString()}, too far from the time of this server`,
+    {
+      retryable: true,
+    },
+  )
 }
 
 export function verifySigned(signed: RequestSignature, key: PublicKey): void {

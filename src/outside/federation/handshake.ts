@@ -34,7 +34,7 @@ export async function introduce(
   { peer, token, invited }: Introduction,
 ): Promise<{ readonly envelope: string }> {
   if (signed.peering !== peer || signed.from !== invited.ledger)
-    throw new ApiError('peer_unknown', 'the headers and the body name different peers')
+    throw new ApiError('peer_unknown', 'the headers and the body of the request name different peers')
   // The identity is written into our chain, so a verifier must accept it. An invalid identity would make our chain
   // unverifiable.
   if (!isIdentity(invited as JsonObject))
@@ -177,6 +177,7 @@ export function verifyCounterpart(envelope: Uint8Array, handshake: Handshake): s
     ledger === handshake.inviter.ledger &&
     subjects[0].name === handshake.peer &&
     subjects[0].sha256 === handshakeDigest(handshake)
-  if (!isThis) throw new ProofError('statement_subject', 'the answer is about another handshake')
+  if (!isThis)
+    throw new ProofError('statement_subject', 'the answer of the inviter is about another handshake')
   return toHex(leafHash(nativeProviders.sha256, envelope))
 }

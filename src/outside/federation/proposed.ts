@@ -90,7 +90,10 @@ export function verifyProposed(
   const bytes = fromBase64(sent.envelope)
   const { envelope, statement } = verifySignedStatement(bytes, keyFinder(contact), nativeProviders)
   if (statement.ledger !== ids.remoteLedger)
-    throw new ProofError('ledger_foreign', `an entry of ${statement.ledger}, sent by ${ids.remoteLedger}`)
+    throw new ProofError(
+      'ledger_foreign',
+      `the peer ${ids.remoteLedger} sent an entry of another ledger, ${statement.ledger}`,
+    )
   verifyKeyAt(contact, toHex(envelope.kid), sent.seq)
   const { kind, predicate } = statement
   if (!isShared(kind)) throw new EntryRefused('not_shared', `entries of the kind ${kind} are never shared`)
@@ -128,7 +131,10 @@ function keyFinder({ keys }: Pick<PeerContact, 'keys'>) {
 function verifyKeyAt({ keys }: Pick<PeerContact, 'keys'>, kid: string, seq: number): void {
   const signer = keys.find(({ untilSeq }) => untilSeq === null || seq <= untilSeq)
   if (signer?.kid !== kid)
-    throw new ProofError('key_not_current', `signed by ${kid}, but ${signer?.kid} signs entry ${seq}`)
+    throw new ProofError(
+      'key_not_current',
+      `the peer’s entry ${seq} is signed by ${kid}, but the peer’s key for this entry is ${signer?.kid}`,
+    )
 }
 
 /**
@@ -147,7 +153,10 @@ function readDocument(
   }
   if (sent === null) return { document: null, documentState: 'absent' }
   if (sent.subject !== signed.name || sent.digest !== signed.sha256)
-    throw new ProofError('document_digest', `a document of ${sent.subject} instead of ${signed.name}`)
+    throw new ProofError(
+      'document_digest',
+      `the sent document is ${sent.subject} ${sent.digest}, but ${signed.name} ${signed.sha256} was signed`,
+    )
   if (sent.salt === null || sent.document === null) return { document: null, documentState: 'erased' }
   return { document: verifySentDocument(statement, signed, sent, sent.salt), documentState: 'given' }
 }

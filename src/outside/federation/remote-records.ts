@@ -290,7 +290,10 @@ function readCreation({ known }: EnvelopeKeys, row: RemoteRecordRow): ParsedStat
   try {
     const statement = known.read(row.created)
     if (statement.kind === 'record-created') return statement
-    throw new ProofError('statement_structure', `a record cannot begin with ${statement.kind}`)
+    throw new ProofError(
+      'statement_structure',
+      `the first entry of a record must be record-created, not ${statement.kind}`,
+    )
   } catch (error) {
     return integrityFault(error)
   }

@@ -47,7 +47,7 @@ export async function receiveRotations(
   if (newest.kid !== signed.keyid)
     throw new ApiError(
       'key_unknown',
-      `the rotations lead to ${newest.kid}, the request is signed by ${signed.keyid}`,
+      `the newest key after the rotations is ${newest.kid}, but the request is signed by ${signed.keyid}`,
     )
   verifySigned(signed, parsePeerKey(newest))
   refuseState(contact)
@@ -100,7 +100,10 @@ function followKeys(ledger: string, keys: readonly PeerKeyRow[], sent: readonly 
     const rotation = readRotation(ledger, current, one)
     const known = [...keys, ...rotations.map(({ newKey }) => newKey)]
     if (known.some(({ kid }) => kid === rotation.newKey.kid))
-      throw new ApiError('key_not_current', `${rotation.newKey.kid} has signed for this ledger before`)
+      throw new ApiError(
+        'key_not_current',
+        `the rotation names the key ${rotation.newKey.kid}, which was already a key of ${ledger}`,
+      )
     rotations.push(rotation)
     current = rotation.newKey
     last = one.seq
@@ -115,7 +118,10 @@ function readRotation(ledger: string, current: PeerKeyText, { seq, envelope: tex
     const find = (kid: string) => (kid === current.kid ? key : null)
     const { statement } = verifySignedStatement(envelope, find, nativeProviders)
     if (statement.kind !== 'server-key-rotated' || statement.ledger !== ledger)
-      throw new ProofError('ledger_foreign', `${statement.kind} of ${statement.ledger}`)
+      throw new ProofError(
+        'ledger_foreign',
+        `a rotation must be server-key-rotated of ${ledger}, not ${statement.kind} of ${statement.ledger}`,
+      )
     const leaf = toHex(leafHash(nativeProviders.sha256, envelope))
     const newKey = statement.predicate['newKey'] as PeerKeyText
     return { seq, envelope, leaf, statement, record: null, version: null, newKey }

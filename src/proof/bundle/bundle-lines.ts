@@ -149,7 +149,7 @@ const PROVED: Fields = {
 /** Parses the first line. Throws `bundle_syntax`, or a code of the JSON text check or of the encodings. */
 export function parseBundleHead(text: string): BundleHead {
   if (isLonger(text, END_LINE_BYTES_MAX))
-    throw new ProofError('bundle_syntax', `its first line has more than ${END_LINE_BYTES_MAX} bytes`)
+    throw new ProofError('bundle_syntax', `the first line has more than ${END_LINE_BYTES_MAX} bytes`)
   const head = parseJsonText(text, { depthMax: BUNDLE_FIRST_LINE_DEPTH_MAX })
   refuseFields(head, HEAD_FIELDS, 'bundle_syntax')
   const claims = head as unknown as BundleHead & { readonly completeness: Completeness }
@@ -157,7 +157,7 @@ export function parseBundleHead(text: string): BundleHead {
   if (claims.completeness !== completenessOf(of))
     throw new ProofError(
       'bundle_syntax',
-      `it claims to be ${claims.completeness}, but is ${completenessOf(of)}`,
+      `the bundle claims to be ${claims.completeness}, but is ${completenessOf(of)}`,
     )
   const { ledger, documents, keys, checkpoint } = claims
   return { ledger, of, documents, keys: keys.map(parseKeyHint), checkpoint }
@@ -208,7 +208,10 @@ function isBetween(line: JsonValue, { from, to }: BundleRange): boolean {
  * the line: if a bundle was cut off, its last bytes may be anything, even half a character.
  */
 export function parseBundleEnd(bytes: Uint8Array): number {
-  const refusal = new ProofError('bundle_incomplete', 'cut off: its last line is not {"entries":…}')
+  const refusal = new ProofError(
+    'bundle_incomplete',
+    'the bundle was cut off, because its last line is not {"entries":…}: make the bundle again',
+  )
   try {
     const end = parseJsonText(utf8Decode(bytes), { depthMax: 1 })
     refuseFields(end, { required: { entries: isSeq }, optional: {} }, 'bundle_incomplete')

@@ -32,7 +32,7 @@ export class RangeTree {
     if (to >= size)
       throw new ProofError(
         'checkpoint_too_old',
-        `the range ends at ${to}, but the checkpoint covers ${size} entries`,
+        `the range ends at entry ${to}, but the checkpoint covers only ${size} entries`,
       )
   }
 
@@ -43,7 +43,7 @@ export class RangeTree {
   verifyOrder(seq: number): void {
     const next = this.#next()
     if (next <= this.#range.to && seq > next)
-      throw new ProofError('seq_not_dense', `seq ${seq} is in the position of ${next}`)
+      throw new ProofError('seq_not_dense', `the next entry must have seq ${next}, but has seq ${seq}`)
   }
 
   /** Adds the leaf of the next entry. verifyOrder must have accepted that entry. */
@@ -56,7 +56,10 @@ export class RangeTree {
     const { to, right } = this.#range
     const next = this.#next()
     if (next <= to)
-      throw new ProofError('bundle_incomplete', `it ends before entry ${next}, but should end at ${to}`)
+      throw new ProofError(
+        'bundle_incomplete',
+        `the bundle ends before entry ${next}, but must have all entries up to entry ${to}`,
+      )
     const before = [...this.#frontier.hashes]
     const after = [...right]
     const path = inclusionRanges(to, size).flatMap(({ start }) => {

@@ -43,7 +43,7 @@ export class Selection {
 
   finish(): void {
     if (this.#known.size === 0)
-      throw new ProofError('bundle_incomplete', `the record ${this.#root} is not in it`)
+      throw new ProofError('bundle_incomplete', `the record ${this.#root} is not in the bundle`)
   }
 
   #notarize(record: string, sha256: string, seq: number): void {
@@ -78,7 +78,10 @@ export class Selection {
     const { record, parent = 'none' } = stranger
     throw this.#isRun
       ? new ProofError('parent_absent', `${record} has the parent ${parent}, which is not in the run`)
-      : new ProofError('entry_unrelated', `${record} is not the record ${this.#root}`)
+      : new ProofError(
+          'entry_unrelated',
+          `the bundle is of the record ${this.#root}, but also has the record ${record}`,
+        )
   }
 }
 

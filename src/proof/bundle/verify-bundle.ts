@@ -164,7 +164,7 @@ export class BundleVerifier {
    * because only ranges contain statements.
    */
   #takeStatement(entry: StatementEntry, { checkpoint }: LedgerStart): VerifiedBundleEntry {
-    if (entry.path !== null) throw unrelated(entry, 'it is not in the range')
+    if (entry.path !== null) throw unrelated(entry, 'the entry is not in the range')
     this.#verifyPosition(entry, checkpoint)
     this.#statements.takeStatement(entry)
     this.#count(entry)
@@ -192,9 +192,9 @@ export class BundleVerifier {
     if (entries !== this.#lines)
       throw new ProofError(
         'bundle_incomplete',
-        `it has ${this.#lines} entries, but its last line says ${entries}`,
+        `the bundle has ${this.#lines} entries, but its last line names ${entries}`,
       )
-    if (this.#start === null) throw new ProofError('bundle_incomplete', 'it has no entry')
+    if (this.#start === null) throw new ProofError('bundle_incomplete', 'the bundle has no entry')
     this.#range?.finish(this.#start.checkpoint)
     this.#selection?.finish()
     this.#statements.finish()
@@ -203,7 +203,7 @@ export class BundleVerifier {
     if (unused !== undefined)
       throw new ProofError(
         'entry_unrelated',
-        `entry ${unused}, registration-policy-set: no statement here was registered under it`,
+        `entry ${unused} sets a policy under which no statement of the bundle was registered`,
       )
     this.#verifyKeys()
     return this.#findings(this.#start)
@@ -212,8 +212,15 @@ export class BundleVerifier {
   #verifyOrder({ seq, kind }: BundleEntry): void {
     const isFirst = this.#lines === 0
     if (isFirst !== (kind === 'ledger-created') || isFirst !== (seq === 0))
-      throw new ProofError('ledger_created_misplaced', `seq ${seq} is ${kind}`)
-    if (seq <= this.#lastSeq) throw new ProofError('seq_not_dense', `seq ${seq} comes after ${this.#lastSeq}`)
+      throw new ProofError(
+        'ledger_created_misplaced',
+        `seq ${seq} is ${kind}: ledger-created must be the first entry, at seq 0, and no other`,
+      )
+    if (seq <= this.#lastSeq)
+      throw new ProofError(
+        'seq_not_dense',
+        `the entries must be in the order of seq, but seq ${seq} comes after seq ${this.#lastSeq}`,
+      )
     this.#range?.verifyOrder(seq)
   }
 
@@ -227,7 +234,10 @@ export class BundleVerifier {
     const { sha256, verifySignature } = this.#providers
     const named = formatVerifierKey(origin, key.raw, sha256)
     if (this.#trust.noteKey !== null && this.#trust.noteKey !== named)
-      throw new ProofError('trusted_key_absent', `the ledger's definition names another note key: ${named}`)
+      throw new ProofError(
+        'trusted_key_absent',
+        `the ledger's definition names the note key ${named}, which is not the given note key`,
+      )
     const verifyNote = (note: string) => verifyCheckpoint(note, verifierKey, sha256, verifySignature)
     const checkpoint = verifyNote(this.#head.checkpoint)
     this.#range?.verifyCovered(checkpoint)
@@ -254,10 +264,13 @@ export class BundleVerifier {
     if (statement.ledger !== this.#head.ledger)
       throw new ProofError(
         'ledger_foreign',
-        `an entry of ${statement.ledger} is in a bundle of ${this.#head.ledger}`,
+        `the bundle belongs to ${this.#head.ledger}, but has an entry of ${statement.ledger}`,
       )
     if (issuer !== start.issuer)
-      throw new ProofError('ledger_foreign', `issued by ${issuer}, not by ${start.issuer}`)
+      throw new ProofError(
+        'ledger_foreign',
+        `the entry was issued by ${issuer}, but the issuer of the ledger is ${start.issuer}`,
+      )
   }
 
   /**
@@ -301,12 +314,13 @@ export class BundleVerifier {
     else if (travelsWith === 'erased document') {
       const [{ name, sha256 }] = subjects
       const wasMissing = this.#erasures.explain(seq, predicate['seq'] as number, name, sha256)
-      if (!wasMissing && !isOfRange) throw unrelated(entry, 'it erases no document that is missing here')
+      if (!wasMissing && !isOfRange)
+        throw unrelated(entry, 'the entry erases no document that is missing in the bundle')
     } else if (isOfSelection) this.#selection!.take(entry)
     else if (isOfRange && kind === 'statement-registered') this.#judgeIssuer(entry)
     else if (this.#range && travelsWith === 'statement') this.#setPolicy(entry)
     else if (!isOfRange && travelsWith !== 'all')
-      throw unrelated(entry, 'it does not belong to the range or record')
+      throw unrelated(entry, 'the entry does not belong to the range or record')
   }
 
   /**
@@ -324,7 +338,10 @@ export class BundleVerifier {
     const registered = this.#statements.pair({ seq, atMs: statement.recordedAtMs }, statement)
     const leaf = statement.predicate['policy'] as string
     if (this.#policyOfRange !== null && this.#policyOfRange !== leaf)
-      throw new ProofError('policy_refused', `registered under the policy ${leaf}, which is not the newest`)
+      throw new ProofError(
+        'policy_refused',
+        `the statement was registered under the policy ${leaf}, which was not the newest policy`,
+      )
     const policy = this.#policies.get(leaf)
     if (!policy) return
     verifyRegistration(registered, policy, this.#providers)
@@ -357,9 +374,11 @@ export class BundleVerifier {
   #verifyKeys(): void {
     const { all } = this.#keys
     for (const { kid } of this.#head.keys)
-      if (!all.has(kid)) throw new ProofError('key_not_current', `no entry introduces the key ${kid}`)
+      if (!all.has(kid))
+        throw new ProofError('key_not_current', `no entry introduces the key ${kid} of the first line`)
     for (const kid of this.#trust.kids)
-      if (!all.has(kid)) throw new ProofError('trusted_key_absent', `no entry introduces the key ${kid}`)
+      if (!all.has(kid))
+        throw new ProofError('trusted_key_absent', `no entry introduces the key ${kid}, which was given`)
   }
 
   #findings({ checkpoint, stored, cosignatures }: LedgerStart): BundleFindings {

@@ -133,6 +133,7 @@ export function parseDocumentLine(document: JsonValue): DocumentLine {
 
 function parseSalt(text: string): Uint8Array {
   const salt = fromBase64Url(text)
-  if (salt.length !== SALT_BYTES) throw new ProofError('line_syntax', `a salt has ${salt.length} bytes`)
+  if (salt.length !== SALT_BYTES)
+    throw new ProofError('line_syntax', `a salt has ${salt.length} bytes, not ${SALT_BYTES}`)
   return salt
 }

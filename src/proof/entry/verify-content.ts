@@ -27,14 +27,14 @@ function verifyClaims(envelope: Claims, statement: ParsedStatement): void {
   if (envelope.subject !== name) {
     throw new ProofError(
       'claims_contradict_statement',
-      `the subject is ${envelope.subject}, but ${name} in the statement`,
+      `the subject is ${envelope.subject} in the envelope’s claims, but ${name} in the statement`,
     )
   }
   const seconds = Math.floor(statement.recordedAtMs / 1000)
   if (envelope.issuedAtSeconds !== seconds) {
     throw new ProofError(
       'claims_contradict_statement',
-      `issued at ${envelope.issuedAtSeconds}, but recorded at ${seconds}`,
+      `the envelope was issued at second ${envelope.issuedAtSeconds}, but the statement was recorded at second ${seconds}`,
     )
   }
 }

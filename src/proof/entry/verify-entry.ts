@@ -131,9 +131,15 @@ export function verifySignedStatement(
  */
 function verifyOwnEntry({ ledger, agent }: NonNullable<KnownKey['agent']>, statement: ParsedStatement): void {
   if (statement.ledger !== ledger || statement.actor !== agent)
-    throw new ProofError('key_of_another_agent', `${agent} of ${ledger} signed for ${statement.actor}`)
+    throw new ProofError(
+      'key_of_another_agent',
+      `the entry is signed by ${agent} of ${ledger}, but its actor is ${statement.actor} of ${statement.ledger}`,
+    )
   if (!isSignedByAgents(statement.kind))
-    throw new ProofError('actor_not_entitled', `agents cannot sign ${statement.kind}`)
+    throw new ProofError(
+      'actor_not_entitled',
+      `the entry is signed by an agent, but ${statement.kind} must be signed by the server`,
+    )
 }
 
 const signersOfLines = new WeakMap<Sha256, Map<string, SignerKey>>()
@@ -150,7 +156,10 @@ export function withSigner(findKey: FindKey, { signer }: Pick<EntryLine, 'signer
   return (kid) => {
     const { key, itsKid } = keyOfSigner(signer, sha256)
     if (kid === itsKid) return key
-    throw new ProofError('line_contradicts_envelope', `signer is ${itsKid}, but ${kid} signed the envelope`)
+    throw new ProofError(
+      'line_contradicts_envelope',
+      `the line names the signer ${itsKid}, but ${kid} signed the envelope`,
+    )
   }
 }
 
@@ -207,7 +216,7 @@ export function verifyLine(line: SignedLine, leaf: string, statement: ParsedStat
     if (claims[name] !== signed[name]) {
       throw new ProofError(
         'line_contradicts_envelope',
-        `${name} is ${signed[name]}, but the line says ${claims[name]}`,
+        `${name} is ${signed[name]} in the envelope, but ${claims[name]} in the line`,
       )
     }
   }
@@ -221,7 +230,7 @@ function verifyItems(sha256: Sha256, line: LineContent, statement: ParsedStateme
   if ((statement.kind === 'batch-notarized') !== (line.items !== null)) {
     throw new ProofError(
       'batch_contradicts_statement',
-      `${statement.kind} with${line.items === null ? 'out' : ''} items`,
+      `${statement.kind} ${line.items === null ? 'must' : 'cannot'} have items`,
     )
   }
   if (line.items === null) return null
@@ -229,7 +238,7 @@ function verifyItems(sha256: Sha256, line: LineContent, statement: ParsedStateme
   if (line.items.length !== count) {
     throw new ProofError(
       'batch_contradicts_statement',
-      `${line.items.length} items, but ${count} were signed`,
+      `the batch has ${line.items.length} items, but ${count} were signed`,
     )
   }
   const items = line.items.map(parseBatchItem)
@@ -250,7 +259,10 @@ export function verifyRoot(
 ): void {
   const root = toHex(batchRoot(sha256, leaves))
   if (root !== subjects[0].sha256)
-    throw new ProofError('batch_contradicts_statement', `the root of the items is ${root}`)
+    throw new ProofError(
+      'batch_contradicts_statement',
+      `the root of the items is ${root}, but ${subjects[0].sha256} was signed`,
+    )
 }
 
 function documentOfItem(item: BatchItem): Subject {
@@ -288,7 +300,7 @@ function verifyDocuments(
   if (documents.length !== signed.length) {
     throw new ProofError(
       'document_presence',
-      `${documents.length} documents, but ${signed.length} were signed`,
+      `the entry has ${documents.length} documents, but ${signed.length} were signed`,
     )
   }
   for (const [i, document] of documents.entries()) verifyDocument(sha256, document, signed[i]!, shown)
@@ -305,7 +317,10 @@ function verifyDocument(
   shown: DocumentsShown,
 ): void {
   if (document.subject !== signed.name) {
-    throw new ProofError('document_presence', `a document of ${document.subject} instead of ${signed.name}`)
+    throw new ProofError(
+      'document_presence',
+      `the entry has the document of ${document.subject} instead of ${signed.name}`,
+    )
   }
   if (document.digest !== signed.sha256) {
     throw new ProofError(
@@ -315,7 +330,10 @@ function verifyDocument(
   }
   const isAbsent = document.erasedBy !== null || shown === 'withheld'
   if ((document.salt === null) !== isAbsent || (document.document === null) !== isAbsent) {
-    throw new ProofError('document_presence', `the document of ${signed.name} is missing or only half erased`)
+    throw new ProofError(
+      'document_presence',
+      `the document of ${signed.name} is missing without an erasure, or is only half erased`,
+    )
   }
   if (document.salt === null) return
   const digest = toHex(documentDigest(sha256, document.salt, utf8Encode(canonicalize(document.document))))
@@ -344,7 +362,7 @@ function verifyReferences(
     if ((references !== null) !== isDue)
       throw new ProofError(
         'document_presence',
-        `the references of ${subject} are ${isDue ? 'missing' : 'not signed'}`,
+        `the references of ${subject} are ${isDue ? 'signed, but missing' : 'present, but not signed'}`,
       )
     if (references === null || salt === null) continue
     const digest = toHex(documentDigest(sha256, salt, utf8Encode(canonicalize(references))))

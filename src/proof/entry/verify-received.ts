@@ -39,7 +39,10 @@ export function verifyReceived(
 ): ReceivedEntry | null {
   const claims = receivedClaimsOf(statement)
   if ((claims === null) !== (bytes === null))
-    throw new ProofError('received_mismatch', `${statement.kind} with${bytes ? '' : 'out'} a received entry`)
+    throw new ProofError(
+      'received_mismatch',
+      `${statement.kind} ${bytes ? 'cannot' : 'must'} have a received entry`,
+    )
   if (!claims || !bytes) return null
   const envelope = parseEnvelope(bytes)
   const received = parseStatement(envelope.payload)
@@ -80,7 +83,7 @@ function verifyClaims(
     if (claims[name] !== found[name])
       throw new ProofError(
         'received_mismatch',
-        `${name} is ${found[name]}, but the entry says ${claims[name]}`,
+        `${name} of the received entry is ${found[name]}, but the receiving entry names ${claims[name]}`,
       )
   }
 }
@@ -104,12 +107,12 @@ function verifyAnswer(statement: ParsedStatement, received: ParsedStatement, pee
 
 function verifyOfferedTo({ predicate }: ParsedStatement, peer: string): void {
   if (predicate['peer'] !== peer)
-    throw new ProofError('offer_mismatch', `offered to ${predicate['peer']}, not to ${peer}`)
+    throw new ProofError('offer_mismatch', `the offer was made to ${predicate['peer']}, not to ${peer}`)
 }
 
 function verifyNewKey({ predicate }: ParsedStatement, received: ParsedStatement): void {
   if (canonicalize(predicate['newKey']!) !== canonicalize(received.predicate['newKey']!))
-    throw new ProofError('received_mismatch', 'newKey differs from the key that the other ledger names')
+    throw new ProofError('received_mismatch', 'newKey differs from the new key that the received entry names')
 }
 
 /** Throws if the received statement names another peering than `peer`. */
@@ -117,7 +120,7 @@ function verifyAddressed({ kind, subjects, predicate }: ParsedStatement, peer: s
   if (kind === 'record-shared') {
     const share = predicate['share'] as readonly { readonly peer: string }[]
     if (!share.some((one) => one.peer === peer))
-      throw new ProofError('not_shared', `it is not shared with ${peer}`)
+      throw new ProofError('not_shared', `the received entry does not share the record with ${peer}`)
     return
   }
   const named =
@@ -127,5 +130,8 @@ function verifyAddressed({ kind, subjects, predicate }: ParsedStatement, peer: s
         ? predicate['peer']
         : peer
   if (named !== peer)
-    throw new ProofError('received_mismatch', `${kind} names ${named}, but was received from ${peer}`)
+    throw new ProofError(
+      'received_mismatch',
+      `the received ${kind} names ${named}, but came through the peering ${peer}`,
+    )
 }

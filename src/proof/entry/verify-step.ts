@@ -60,7 +60,10 @@ export function verifyStatementContent(line: LineContent, sha256: Sha256): Signe
   const registered = parseRegisteredStatement(line.envelope)
   const leaf = toHex(leafHash(sha256, line.envelope))
   if (line.leaf !== leaf)
-    throw new ProofError('line_contradicts_envelope', `leaf is ${leaf}, but the line says ${line.leaf}`)
+    throw new ProofError(
+      'line_contradicts_envelope',
+      `leaf is ${leaf} in the envelope, but ${line.leaf} in the line`,
+    )
   const { documents, items, received, signer } = line
   if (documents.length > 0 || items !== null || received !== undefined || signer !== undefined)
     throw new ProofError('document_presence', 'a registered statement cannot have documents or items')

@@ -43,7 +43,10 @@ type ProtectedHeader = {
 export function encodeProtected(header: ProtectedHeader): Uint8Array {
   const { kid, issuedAtSeconds } = header
   if (!Number.isSafeInteger(issuedAtSeconds) || issuedAtSeconds < 0) {
-    throw new ProofError('cose_header', `issued at ${issuedAtSeconds}`)
+    throw new ProofError(
+      'cose_header',
+      `issued-at must be a whole number of seconds, 0 or more, not ${issuedAtSeconds}`,
+    )
   }
   const start = HEADER_START[header.alg]
   const issuer = utf8Encode(header.issuer)
@@ -92,7 +95,11 @@ export function encodeEnvelope(
 ): Uint8Array {
   let length = 3
   for (const part of [protectedBytes, payload, signature]) length += headBytes(part.length) + part.length
-  if (length > ENVELOPE_BYTES_MAX) throw new ProofError('envelope_too_large', `${length} bytes`)
+  if (length > ENVELOPE_BYTES_MAX)
+    throw new ProofError(
+      'envelope_too_large',
+      `the envelope has ${length} bytes, more than ${ENVELOPE_BYTES_MAX}`,
+    )
   const out = new Uint8Array(length)
   out[0] = TAG_18
   out[1] = ARRAY_OF_4
@@ -116,7 +123,7 @@ export function verifySigner(
   if (!verifySignature(key, message, envelope.signature)) {
     throw new ProofError(
       'signature_invalid',
-      `not signed by ${toHex(envelope.kid)}, or changed after signing`,
+      `the envelope was not signed by the key ${toHex(envelope.kid)}, or was changed after signing`,
     )
   }
 }

@@ -23,7 +23,11 @@ const ALGORITHMS: ReadonlyMap<unknown, SignatureAlgorithm> = new Map([
  * `cose_crit`, `cose_header`, `cose_algorithm`, `cose_content_type`.
  */
 export function parseEnvelope(bytes: Uint8Array): ParsedEnvelope {
-  if (bytes.length > ENVELOPE_BYTES_MAX) throw new ProofError('envelope_too_large', `${bytes.length} bytes`)
+  if (bytes.length > ENVELOPE_BYTES_MAX)
+    throw new ProofError(
+      'envelope_too_large',
+      `the envelope has ${bytes.length} bytes, more than ${ENVELOPE_BYTES_MAX}`,
+    )
   return readUsualEnvelope(bytes) ?? decodeEnvelope(bytes)
 }
 
@@ -32,7 +36,11 @@ export function decodeEnvelope(bytes: Uint8Array): ParsedEnvelope {
   const parts = parseSign1(bytes, 'deterministic')
   const { protectedBytes, unprotected, signature } = parts
   const payload = attachedPayload(parts)
-  if (unprotected.size > 0) throw new ProofError('cose_unprotected', `${unprotected.size} members`)
+  if (unprotected.size > 0)
+    throw new ProofError(
+      'cose_unprotected',
+      `the unprotected header must be empty, but has ${unprotected.size} members`,
+    )
   return { ...parseHeader(protectedBytes), protectedBytes, payload, signature }
 }
 
@@ -41,7 +49,8 @@ type Header = Pick<ParsedEnvelope, 'alg' | 'kid' | 'issuer' | 'subject' | 'issue
 function parseHeader(protectedBytes: Uint8Array): Header {
   const header = decodeCbor(protectedBytes, 'deterministic')
   if (!(header instanceof Map)) throw new ProofError('cose_header', 'the protected header is not a map')
-  if (header.has(CRIT)) throw new ProofError('cose_crit', 'no header may be critical')
+  if (header.has(CRIT))
+    throw new ProofError('cose_crit', 'no header may be critical, but label 2 (crit) is present')
   refuseLabels(header, [ALG, CONTENT, KID, CLAIMS], 'the protected header')
   const alg = ALGORITHMS.get(header.get(ALG))
   if (!alg) throw new ProofError('cose_algorithm', shown(header.get(ALG)))
@@ -59,10 +68,10 @@ function parseClaims(claims: unknown): Pick<ParsedEnvelope, 'issuer' | 'subject'
   const subject: unknown = claims.get(CLAIM_SUBJECT)
   const issuedAtSeconds: unknown = claims.get(ISSUED_AT)
   if (typeof issuer !== 'string' || typeof subject !== 'string') {
-    throw new ProofError('cose_header', 'issuer or subject is not a text')
+    throw new ProofError('cose_header', 'the issuer or the subject of the claims is not a text')
   }
   if (!Number.isSafeInteger(issuedAtSeconds) || (issuedAtSeconds as number) < 0) {
-    throw new ProofError('cose_header', 'issued-at is not a number of seconds')
+    throw new ProofError('cose_header', 'issued-at of the claims is not a number of seconds')
   }
   return { issuer, subject, issuedAtSeconds: issuedAtSeconds as number }
 }
@@ -70,5 +79,5 @@ function parseClaims(claims: unknown): Pick<ParsedEnvelope, 'issuer' | 'subject'
 /** Throws `cose_header` if the map lacks one of these labels or has any other label. */
 function refuseLabels(map: CoseMap, labels: readonly number[], what: string): void {
   if (hasExactly(map, labels)) return
-  throw new ProofError('cose_header', `${what} has the labels ${shownLabels(map)}`)
+  throw new ProofError('cose_header', `${what} has the labels ${shownLabels(map)}, not ${labels.join(', ')}`)
 }

@@ -25,7 +25,7 @@ export function canonicalize(value: JsonValue): string {
       if (value === null) return 'null'
       return Array.isArray(value) ? canonicalizeArray(value) : canonicalizeObject(value as JsonObject)
     default:
-      throw new ProofError('json_syntax', `${typeof value} is not JSON`)
+      throw new ProofError('json_syntax', `a value of the type ${typeof value} cannot be written as JSON`)
   }
 }
 
@@ -75,6 +75,6 @@ const NEEDS_CARE = /["\\\u0000-\u001f\ud800-\udfff]/
  */
 export function quote(text: string): string {
   if (!NEEDS_CARE.test(text)) return `"${text}"`
-  if (!text.isWellFormed()) throw new ProofError('json_surrogate', 'a lone surrogate')
+  if (!text.isWellFormed()) throw new ProofError('json_surrogate', 'a string has a lone surrogate')
   return JSON.stringify(text)
 }

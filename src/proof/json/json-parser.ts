@@ -95,7 +95,10 @@ export class JsonReader {
    * `at` to its end. This implementation throws `json_depth`.
    */
   protected tooDeep(): JsonValue {
-    throw new ProofError('json_depth', `deeper than ${this.#depthMax} at character ${this.at}`)
+    throw new ProofError(
+      'json_depth',
+      `the JSON is nested more than ${this.#depthMax} levels deep at character ${this.at}`,
+    )
   }
 
   /** Reads a value and the white space around it. */

@@ -116,9 +116,12 @@ export function refuseCost(text: string, { depthMax, tokensMax = Infinity }: Jso
     else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) depth--
     else if (isTokenBefore(code)) {
       if ((code === OPEN_OBJECT || code === OPEN_ARRAY) && ++depth > depthMax)
-        throw new ProofError('json_depth', `deeper than ${depthMax} at character ${i}`)
+        throw new ProofError(
+          'json_depth',
+          `the JSON is nested more than ${depthMax} levels deep at character ${i}`,
+        )
       if (++tokens > tokensMax)
-        throw new ProofError('json_too_costly', `more than ${tokensMax} names and values`)
+        throw new ProofError('json_too_costly', `the JSON has more than ${tokensMax} names and values`)
     }
   }
 }
@@ -191,7 +194,11 @@ function scan(text: string, depthMax: number, checkNumber = refuseLossy): number
     if (code === QUOTE) i = findEnd(text, i + 1)
     else if (code === COLON) members++
     else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
-      if (++depth > depthMax) throw new ProofError('json_depth', `deeper than ${depthMax} at character ${i}`)
+      if (++depth > depthMax)
+        throw new ProofError(
+          'json_depth',
+          `the JSON is nested more than ${depthMax} levels deep at character ${i}`,
+        )
     } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) depth--
     else if ((code >= DIGIT_0 && code <= DIGIT_9) || code === MINUS) i = scanNumber(text, i, checkNumber)
   }
@@ -280,11 +287,11 @@ function refuseBadStrings(value: JsonValue): void {
   if (half !== undefined)
     throw new ProofError(
       'json_surrogate',
-      `a lone surrogate in ${JSON.stringify(half.slice(0, SHOWN_CHARS_MAX))}`,
+      `a string has a lone surrogate: ${JSON.stringify(half.slice(0, SHOWN_CHARS_MAX))}`,
     )
   const nul = strings.find((text) => text.includes('\u0000'))
   if (nul !== undefined)
-    throw new ProofError('json_nul', `U+0000 in ${JSON.stringify(nul.slice(0, SHOWN_CHARS_MAX))}`)
+    throw new ProofError('json_nul', `a string has U+0000: ${JSON.stringify(nul.slice(0, SHOWN_CHARS_MAX))}`)
 }
 
 function* stringsOf(value: JsonValue): Generator<string> {

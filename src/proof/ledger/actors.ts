@@ -43,21 +43,32 @@ export class LedgerActors {
     if (actor === 'system') {
       if (actedFor.length > 0)
         throw new ProofError('actor_not_entitled', 'system cannot act on behalf of an agent')
-      if (!entitled.system) throw new ProofError('actor_not_entitled', `system cannot make ${kind}`)
+      if (!entitled.system)
+        throw new ProofError('actor_not_entitled', `the actor of ${kind} must be an agent, not system`)
       return
     }
     // The actor is an agent of another ledger. peers.ts checks the agent's offer against the peering.
     if (parseRemoteAgent(actor) !== null) return
-    if (entitled.scope === null) throw new ProofError('actor_not_entitled', `only system can make ${kind}`)
+    if (entitled.scope === null)
+      throw new ProofError('actor_not_entitled', `the actor of ${kind} must be system, not an agent`)
     this.#verifyAgent(actor, atMs)
     for (const agent of actedFor) this.#verifyAgent(agent, atMs)
     if (this.#keys.size === 0) return
     const known = this.#keys.get(key!) // parseStatement requires a key unless the actor is `system`.
-    if (!known) throw new ProofError('key_not_created', `${key}, used by ${actor}, was not created`)
+    if (!known)
+      throw new ProofError(
+        'key_not_created',
+        `no earlier entry creates the API key ${key}, which ${actor} used`,
+      )
     if (known.agent !== actor)
-      throw new ProofError('key_of_another_agent', `${key} belongs to ${known.agent}, not ${actor}`)
-    if (isOver(known.revokedAtMs, atMs)) throw new ProofError('key_not_valid', `${key} was already revoked`)
-    if (isOver(known.expiresAtMs, atMs)) throw new ProofError('key_not_valid', `${key} had expired`)
+      throw new ProofError(
+        'key_of_another_agent',
+        `the API key ${key} belongs to ${known.agent}, but ${actor} used the key`,
+      )
+    if (isOver(known.revokedAtMs, atMs))
+      throw new ProofError('key_not_valid', `the API key ${key} was revoked before this entry`)
+    if (isOver(known.expiresAtMs, atMs))
+      throw new ProofError('key_not_valid', `the API key ${key} expired before this entry`)
     this.#verifyScope(key, isOfOwnKey(actor, statement) ? SCOPE_RECORDS : entitled.scope)
     if (actedFor.length > 0) this.#verifyScope(key, SCOPE_ACT)
   }
@@ -69,7 +80,10 @@ export class LedgerActors {
   #verifyScope(key: string | null, scope: string): void {
     const known = this.#keys.get(key ?? '')
     if (known && !known.scopes.has(scope))
-      throw new ProofError('actor_not_entitled', `${key} has no scope ${scope}`)
+      throw new ProofError(
+        'actor_not_entitled',
+        `the API key ${key} lacks the scope ${scope}, which this entry needs`,
+      )
   }
 
   registerAgent(agent: string, digest: string): void {
@@ -87,7 +101,10 @@ export class LedgerActors {
   /** Throws if the agent was not registered with this digest. */
   verifyRegistered(agent: string, digest: string): void {
     if (this.#agents.get(agent)?.digest !== digest)
-      throw new ProofError('subject_unknown', `${agent} was not registered with this digest`)
+      throw new ProofError(
+        'subject_unknown',
+        `no earlier entry registers ${agent} with the digest that this entry names`,
+      )
   }
 
   /** Adds a new key. `by`: the key that creates the new key. A key cannot grant a scope that it lacks itself. */
@@ -103,7 +120,10 @@ export class LedgerActors {
   revokeKey(key: string, digest: string, atMs: number): void {
     const known = this.#keys.get(key)
     if (!known || known.digest !== digest) {
-      throw new ProofError('subject_unknown', `${key} was not created with this digest`)
+      throw new ProofError(
+        'subject_unknown',
+        `no earlier entry creates the API key ${key} with the digest that this entry names`,
+      )
     }
     if (known.revokedAtMs !== null) throw new ProofError('duplicate_subject', `${key} is revoked twice`)
     known.revokedAtMs = atMs
@@ -114,7 +134,7 @@ export class LedgerActors {
     const known = this.#agents.get(agent)
     if (!known) throw new ProofError('agent_not_registered', agent)
     if (isOver(known.disabledAtMs, atMs))
-      throw new ProofError('agent_disabled', `${agent} was already disabled`)
+      throw new ProofError('agent_disabled', `${agent} was disabled before this entry`)
   }
 }
 

@@ -51,7 +51,11 @@ export class LedgerAgentKeys {
    * whether the ledger or an agent signed.
    */
   refuse(kid: string): void {
-    if (this.#ring.get(kid)) throw new ProofError('key_not_current', `${kid} is an agent's key`)
+    if (this.#ring.get(kid))
+      throw new ProofError(
+        'key_not_current',
+        `the key ${kid} belongs to an agent, so the key cannot become a key of the ledger`,
+      )
   }
 
   /** Digest of all registrations and revocations so far, in order. null if there are none yet. */
@@ -114,7 +118,7 @@ export class LedgerAgentKeys {
       if (![...kids].some((kid) => this.#trusted.has(kid)))
         throw new ProofError(
           'trusted_key_absent',
-          `${agent} has none of the given keys: ${[...kids].sort().join(', ')}`,
+          `${agent} has registered none of the given keys: ${[...kids].sort().join(', ')}`,
         )
   }
 
@@ -125,7 +129,7 @@ export class LedgerAgentKeys {
     const key = parsePublicKey(alg, fromBase64(spki))
     const text = agentKeyText({ ledger, agent, kid, required })
     if (!this.#providers.verifySignature(key, text, fromBase64(proof)))
-      throw new ProofError('agent_key_refused', `possession of the key ${kid} was not proven`)
+      throw new ProofError('agent_key_refused', `the proof of possession of the key ${kid} does not verify`)
     if (endorsement) this.#verifyEndorsement(endorsement, text)
     this.#trust(agent, kid, endorsement?.kid)
     this.#add({ kid, agent, key, required, registeredSeq: seq })
@@ -134,7 +138,11 @@ export class LedgerAgentKeys {
   revoke(predicate: JsonObject, seq: number): void {
     const { agent, kid } = predicate as { agent: string; kid: string }
     const known = this.#ring.get(kid)
-    if (known?.holder !== agent) throw new ProofError('subject_unknown', `${agent} has no key ${kid}`)
+    if (known?.holder !== agent)
+      throw new ProofError(
+        'subject_unknown',
+        `${agent} has registered no signing key ${kid}, so the key cannot be revoked`,
+      )
     if (known.until !== null) throw new ProofError('duplicate_subject', `the key ${kid} is revoked twice`)
     this.#end(kid, seq)
   }
@@ -175,9 +183,16 @@ function isAboutAgentKeys(kind: EntryKind): boolean {
 
 function verifyMaySign({ kid, holder, until }: RingKey<PublicKey>, kind: EntryKind, actor: string): void {
   if (holder !== actor)
-    throw new ProofError('key_of_another_agent', `${kid} belongs to ${holder}, not ${actor}`)
-  if (until !== null) throw new ProofError('key_not_valid', `${kid} was already revoked`)
-  if (!isSignedByAgents(kind)) throw new ProofError('actor_not_entitled', `agents cannot sign ${kind}`)
+    throw new ProofError(
+      'key_of_another_agent',
+      `the key ${kid} belongs to ${holder}, but signed an entry of ${actor}`,
+    )
+  if (until !== null) throw new ProofError('key_not_valid', `the key ${kid} was revoked before this entry`)
+  if (!isSignedByAgents(kind))
+    throw new ProofError(
+      'actor_not_entitled',
+      `the entry is signed by an agent, but ${kind} must be signed by the server`,
+    )
 }
 
 function unsigned(agent: string): ProofError {

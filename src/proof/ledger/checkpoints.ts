@@ -104,7 +104,7 @@ export class LedgerCheckpoints {
     if (checkpoint.size <= size) {
       throw new ProofError(
         'checkpoint_mismatch',
-        `a checkpoint of size ${checkpoint.size} comes after entry ${size - 1}`,
+        `the next checkpoint must cover more than ${size} entries, but has size ${checkpoint.size}`,
       )
     }
     this.#insert({ ...checkpoint, fromOutside, isWitnessed: this.#isWitnessed(note) })
@@ -145,19 +145,19 @@ export class LedgerCheckpoints {
         if (!equalBytes(head.root, root()))
           throw new ProofError(
             'receipt_mismatch',
-            `a receipt of size ${size} has the root ${toHex(head.root)}`,
+            `a receipt names the root ${toHex(head.root)} for the first ${size} entries, but these have another root`,
           )
       } else {
         const whose = fromOutside ? 'the stored checkpoint' : "the ledger's own checkpoint"
         if (!equalBytes(head.chain, chain))
           throw new ProofError(
             'checkpoint_mismatch',
-            `${whose} of size ${size} has the chain hash ${toHex(head.chain)}`,
+            `${whose} names the chain hash ${toHex(head.chain)} for the first ${size} entries, but these have another chain hash`,
           )
         if (!equalBytes(head.root, root()))
           throw new ProofError(
             'checkpoint_mismatch',
-            `${whose} of size ${size} has the root ${toHex(head.root)}`,
+            `${whose} names the root ${toHex(head.root)} for the first ${size} entries, but these have another root`,
           )
       }
       if (isWitnessed) this.#witnessedSize = size
@@ -166,7 +166,10 @@ export class LedgerCheckpoints {
     }
     const shown = this.#leaves.get(seq)
     if (shown && !equalBytes(shown, leaf))
-      throw new ProofError('receipt_mismatch', `a receipt shows another entry at seq ${seq}`)
+      throw new ProofError(
+        'receipt_mismatch',
+        `a receipt was issued for another entry at seq ${seq} than the entry in this chain`,
+      )
   }
 
   /**

@@ -69,7 +69,10 @@ export function parseExportTail(bytes: Uint8Array): string | null {
   const tail = bytes.length > END_LINE_BYTES_MAX ? null : parseTail(bytes)
   const note = tail?.['checkpoint']
   if (tail && Object.keys(tail).length === 1 && (note === null || typeof note === 'string')) return note
-  throw new ProofError('export_incomplete', 'cut off: its last line is not {"checkpoint":…}; export it again')
+  throw new ProofError(
+    'export_incomplete',
+    'the export was cut off, because its last line is not {"checkpoint":…}: export the ledger again',
+  )
 }
 
 function parseTail(bytes: Uint8Array): JsonObject | null {

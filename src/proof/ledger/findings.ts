@@ -84,11 +84,12 @@ export function verifyTrust(
   if (ledger !== null && ledger !== claimedLedger) {
     throw new ProofError(
       'ledger_foreign',
-      `the source says ${claimedLedger}, but the chain belongs to ${ledger}`,
+      `the source names the ledger ${claimedLedger}, but the chain belongs to ${ledger}`,
     )
   }
   for (const kid of trust.kids ?? []) {
-    if (!kids.has(kid)) throw new ProofError('trusted_key_absent', `no entry introduces the key ${kid}`)
+    if (!kids.has(kid))
+      throw new ProofError('trusted_key_absent', `no entry introduces the key ${kid}, which was given`)
   }
   const pinned = ledger === null ? undefined : trust.pinned?.get(ledger)
   if (pinned !== undefined && pinned !== firstKid) {

@@ -13,7 +13,7 @@ export function beginGated(event: RecordEvent): GatedRecord {
   const principal = agentOf(fields)
   const performer = optionalText(fields['performer'])
   if (performer === principal)
-    throw new ProofError('actor_not_entitled', 'performer and principal are the same')
+    throw new ProofError('actor_not_entitled', 'performer and principal are the same agent')
   const deadline = optionalText(fields['deadline'])
   return {
     payloadDigest: event.statement.subjects[0].sha256,
@@ -45,7 +45,7 @@ export function stepGated(record: GatedRecord, event: RecordEvent): void {
   if (to === null || to !== fields['to']) {
     throw new ProofError(
       'transition_refused',
-      `${event.statement.kind} cannot change ${record.state} to ${fields['to']}`,
+      `${event.statement.kind} cannot change the state from ${record.state} to ${fields['to']}`,
     )
   }
   ENTRY_KINDS[event.statement.kind].step!(record, event, fields)
@@ -64,15 +64,21 @@ export function isFinal(record: GatedRecord): boolean {
 
 function verifyFollows(record: GatedRecord, event: RecordEvent, fields: Members): void {
   if (fields['previous'] !== record.lastLeaf) {
-    throw new ProofError('previous_mismatch', `previous is not the record's last leaf, ${record.lastLeaf}`)
+    throw new ProofError(
+      'previous_mismatch',
+      `previous is not the leaf of the record's last entry, ${record.lastLeaf}`,
+    )
   }
   if (fields['version'] !== record.version + 1) {
-    throw new ProofError('version_mismatch', `version ${fields['version']} follows version ${record.version}`)
+    throw new ProofError(
+      'version_mismatch',
+      `the version after ${record.version} must be ${record.version + 1}, not ${fields['version']}`,
+    )
   }
   if (fields['from'] !== record.state) {
     throw new ProofError(
       'transition_refused',
-      `${event.statement.kind} names the state ${fields['from']}, but it is ${record.state}`,
+      `${event.statement.kind} names the state ${fields['from']}, but the record is ${record.state}`,
     )
   }
 }
@@ -83,12 +89,15 @@ function verifyFollows(record: GatedRecord, event: RecordEvent, fields: Members)
 function verifySubjects(record: GatedRecord, event: RecordEvent, fields: Members): void {
   const [subject, completion] = event.statement.subjects
   if (subject.sha256 !== record.payloadDigest) {
-    throw new ProofError('subject_unknown', `${subject.name} was created with a different payload`)
+    throw new ProofError(
+      'subject_unknown',
+      `${subject.name} was created with another payload than this step names`,
+    )
   }
   if (event.statement.kind === 'completion-submitted') return
   const named = fields['completion']
   if (named !== undefined && named !== record.completion?.name) {
-    throw new ProofError('subject_unknown', `${named} is not the record's completion`)
+    throw new ProofError('subject_unknown', `${named} is not the newest completion of the record`)
   }
   if (completion === undefined || completion.name === `${subject.name}/reason`) return
   if (completion.name !== record.completion?.name || completion.sha256 !== record.completion.sha256) {

@@ -35,7 +35,10 @@ export class LedgerKeys {
 
   verifySigner(kid: string): void {
     if (kid !== this.#current) {
-      throw new ProofError('key_not_current', `signed by ${kid}, but the current key is ${this.#current}`)
+      throw new ProofError(
+        'key_not_current',
+        `the entry is signed by ${kid}, but the current key of the ledger is ${this.#current}`,
+      )
     }
   }
 
@@ -50,7 +53,7 @@ export class LedgerKeys {
    */
   refuse(kid: string): void {
     if (this.#ring.get(kid))
-      throw new ProofError('duplicate_subject', `${kid} was already a key of the ledger`)
+      throw new ProofError('duplicate_subject', `the key ${kid} was already a key of the ledger`)
   }
 
   #introduce(kid: string, seq: number): void {

@@ -53,7 +53,7 @@ export class LedgerOffers {
     if (offer === null)
       throw new ProofError('offer_answered_twice', `the offer at seq ${seq} was already answered`)
     if (offer?.leaf !== leaf)
-      throw new ProofError('offer_mismatch', `there is no offer ${leaf} at seq ${seq}`)
+      throw new ProofError('offer_mismatch', `the entry at seq ${seq} is not an offer with the leaf ${leaf}`)
     this.#offers.set(seq, null)
     return offer.terms
   }

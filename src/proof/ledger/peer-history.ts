@@ -69,7 +69,7 @@ export class PeerHistory {
     if (kid !== current)
       throw new ProofError(
         'key_not_current',
-        `signed by ${kid}, but the peer’s key for entry ${seq} is ${current}`,
+        `the peer’s entry ${seq} is signed by ${kid}, but the peer’s key for this entry is ${current}`,
       )
     verifySigner(envelope, key, verifySignature)
   }
@@ -111,7 +111,7 @@ export class PeerHistory {
     const [{ name, sha256 }] = event.statement.subjects
     const share = (event.statement.predicate['share'] ?? []) as readonly { readonly peer: string }[]
     if (!this.#shared.delete(name) && !share.some((one) => one.peer === peer))
-      throw new ProofError('not_shared', `${name} is not shared with ${peer}`)
+      throw new ProofError('not_shared', `${name} is not shared with this ledger through the peering ${peer}`)
     if (!this.#ids.add(parseIdBytes('rec', name), 0, at, digestWord(sha256)))
       throw new ProofError('received_twice', `the creation of ${name} was already received`)
     const record = beginGated(event)
@@ -124,8 +124,12 @@ export class PeerHistory {
     const record = this.#gated.get(name)
     if (!record) {
       const known = this.#ids.get(parseIdBytes('rec', name))
-      if (known) throw new ProofError('transition_refused', `${name} is in a terminal state`)
-      throw new ProofError('subject_unknown', `the creation of ${name} was not received`)
+      if (known)
+        throw new ProofError(
+          'transition_refused',
+          `${name} is in a terminal state, so no further step is possible`,
+        )
+      throw new ProofError('subject_unknown', `a step of ${name} was received before the creation of ${name}`)
     }
     stepGated(record, event)
     if (isFinal(record)) this.#gated.delete(name)

@@ -148,7 +148,10 @@ export class LedgerPeers {
     const performer = parseRemoteAgent((predicate['performer'] ?? '') as string)
     const ledgers = share.map(({ peer }) => this.#shareWith(peer, subjects[0].name, seq))
     if (performer && !ledgers.includes(performer.ledger))
-      throw new ProofError('not_shared', `the record's performer is an agent of ${performer.ledger}`)
+      throw new ProofError(
+        'not_shared',
+        `the record's performer is an agent of ${performer.ledger}, but the record is not shared with that ledger`,
+      )
   }
 
   /**
@@ -174,7 +177,7 @@ export class LedgerPeers {
     if (claims.ledger !== peering.other.ledger)
       throw new ProofError(
         'ledger_foreign',
-        `an entry of ${claims.ledger} came through the peering with ${peering.other.ledger}`,
+        `an entry of ${claims.ledger} was received through the peering with another ledger, ${peering.other.ledger}`,
       )
     if (statement.kind === 'peer-key-rotated') verifyAbout(peering, statement.subjects[0])
     peering.history.verifySigner(claims.seq, received, this.#providers.verifySignature)
@@ -236,18 +239,28 @@ export class LedgerPeers {
     const offer = takenOfferOf(predicate)
     if (offer?.ledger !== this.#self!.ledger) return
     if (offer.peer !== peer)
-      throw new ProofError('offer_mismatch', `offered to ${offer.peer}, but taken from ${peer}`)
+      throw new ProofError(
+        'offer_mismatch',
+        `the offer was made to ${offer.peer}, but its answer came from ${peer}`,
+      )
     this.#offers.take(offer, event.statement, at)
   }
 
   #verifyHome(record: string): void {
-    if (this.#records.has(record)) throw new ProofError('not_home', `the home of ${record} is this ledger`)
+    if (this.#records.has(record))
+      throw new ProofError(
+        'not_home',
+        `the home of ${record} is this ledger, so no peer can send steps of the record`,
+      )
   }
 
   #refuseOffer(statement: ParsedStatement, at: number): void {
     const offer = receivedClaimsOf(statement)!
     if (offer.ledger !== this.#self!.ledger)
-      throw new ProofError('offer_mismatch', `the refused offer belongs to ${offer.ledger}`)
+      throw new ProofError(
+        'offer_mismatch',
+        `the refused offer was made by ${offer.ledger}, not by this ledger`,
+      )
     this.#offers.refuse(offer, statement, at)
   }
 
@@ -255,19 +268,25 @@ export class LedgerPeers {
   #greet(peering: Peering, leaf: string, { kind, subjects, predicate }: ParsedStatement): void {
     verifyAbout(peering, subjects[0])
     if (predicate['counterpart'] !== peering.addedLeaf)
-      throw new ProofError('handshake_mismatch', `the counterpart is not ${peering.addedLeaf}`)
+      throw new ProofError(
+        'handshake_mismatch',
+        `the counterpart is not ${peering.addedLeaf}, the leaf of the entry that added the peering`,
+      )
     this.#change(subjects[0], kind, 'answer')
     peering.counterpart = leaf
   }
 
   #verifySelf(own: Identity, kid: string): void {
     if (own.envelopeKey.kid !== kid)
-      throw new ProofError('definition_mismatch', `the ledger signs with ${kid}, not ${own.envelopeKey.kid}`)
+      throw new ProofError(
+        'definition_mismatch',
+        `the handshake names the key ${own.envelopeKey.kid} of this ledger, but the ledger signs with ${kid}`,
+      )
     for (const name of ['ledger', 'origin', 'genesis'] as const) {
       if (own[name] !== this.#self![name])
         throw new ProofError(
           'definition_mismatch',
-          `the ledger's ${name} is ${this.#self![name]}, not ${own[name]}`,
+          `the handshake names the ${name} ${own[name]} of this ledger, but the ledger has ${this.#self![name]}`,
         )
     }
   }
@@ -290,7 +309,7 @@ export class LedgerPeers {
 
   #find(peer: string): Peering {
     const peering = this.#peerings.get(peer)
-    if (!peering) throw new ProofError('peer_unknown', `${peer} was not added`)
+    if (!peering) throw new ProofError('peer_unknown', `no earlier entry adds the peering ${peer}`)
     return peering
   }
 
@@ -300,7 +319,10 @@ export class LedgerPeers {
     const to = stateAfter('peering', peering.state, kind, outcome)
     if (to === null) {
       const from = statesBefore('peering', kind, outcome).join(' or ')
-      throw new ProofError('transition_refused', `${subject.name} is ${peering.state}, not ${from}`)
+      throw new ProofError(
+        'transition_refused',
+        `${kind} is not possible, because ${subject.name} is ${peering.state}, not ${from}`,
+      )
     }
     peering.state = to
     return peering
@@ -311,7 +333,7 @@ function verifyAbout({ peer, handshake }: Peering, { name, sha256 }: Subject): v
   if (name !== peer || sha256 !== handshake)
     throw new ProofError(
       'handshake_mismatch',
-      `${name} with the handshake ${sha256}, not ${peer} with ${handshake}`,
+      `the entry names ${name} with the handshake ${sha256}, but ${peer} was added with the handshake ${handshake}`,
     )
 }
 
@@ -321,5 +343,5 @@ function verifyShared({ peer, shared }: Peering, record: string): void {
 }
 
 function notActive({ peer, state }: Peering): ProofError {
-  return new ProofError('peer_not_active', `${peer} is ${state}`)
+  return new ProofError('peer_not_active', `the peering ${peer} is ${state}, so this entry is not possible`)
 }

@@ -81,7 +81,11 @@ export class LedgerRecords {
     const record = this.#gated.get(subject.name)
     if (!record) {
       const known = this.#ids.get(parseIdBytes('rec', subject.name))
-      if (known) throw new ProofError('transition_refused', `${subject.name} is in a terminal state`)
+      if (known)
+        throw new ProofError(
+          'transition_refused',
+          `${subject.name} is in a terminal state, so no further step is possible`,
+        )
       throw new ProofError('subject_unknown', `${subject.name} was not created in this ledger`)
     }
     const { actor } = event.statement.predicate
@@ -103,7 +107,10 @@ export class LedgerRecords {
   verifyDigested(name: string, sha256: string, seq: number): void {
     const known = this.#findDocument(name, seq)
     if (known?.seq === seq && known.tag === digestWord(sha256)) return
-    throw new ProofError('erasure_of_nothing', `no ${name} with this digest at seq ${seq}`)
+    throw new ProofError(
+      'erasure_of_nothing',
+      `entry ${seq} has no ${name} with this digest, so nothing can be erased`,
+    )
   }
 
   #findDocument(name: string, seq: number): { readonly seq: number; readonly tag: number } | null {
@@ -139,9 +146,15 @@ export class LedgerRecords {
     const shareable = this.#shareable.get(id)
     const digest = this.#gated.get(name)?.payloadDigest ?? sha256
     if (!shareable || this.#ids.get(id)?.tag !== digestWord(sha256) || digest !== sha256)
-      throw new ProofError('subject_unknown', `${name} was not created here with this payload`)
+      throw new ProofError(
+        'subject_unknown',
+        `no gated record ${name} was created in this ledger with this payload`,
+      )
     if (this.#principals.get(party) !== shareable.tag)
-      throw new ProofError('actor_not_entitled', `only its principal can share ${name}, not ${party}`)
+      throw new ProofError(
+        'actor_not_entitled',
+        `only the principal of ${name} can share the record, not ${party}`,
+      )
   }
 }
 

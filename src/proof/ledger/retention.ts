@@ -48,7 +48,10 @@ export class LedgerRetention {
     const seq = predicate['seq'] as number
     const hold = this.#holds.get(seq)
     if (hold?.case !== predicate['case'])
-      throw new ProofError('subject_unknown', `seq ${seq} did not set a hold of this case, or it was lifted`)
+      throw new ProofError(
+        'subject_unknown',
+        `entry ${seq} did not set a hold of this case, or the hold was already lifted`,
+      )
     this.#holds.delete(seq)
     this.#ofAll.delete(seq)
     for (const record of hold?.records ?? []) {
@@ -65,9 +68,15 @@ export class LedgerRetention {
   erase(by: number, actor: string, name: string, predicate: JsonObject): void {
     const rule = predicate['rule'] as number | undefined
     if ((actor === 'system') !== (rule !== undefined))
-      throw new ProofError('actor_not_entitled', 'only the server may erase by a retention rule')
+      throw new ProofError(
+        'actor_not_entitled',
+        'system may only erase by a retention rule, and agents only without a rule',
+      )
     if (rule !== undefined && typeof this.#rules.get(rule) !== 'number')
-      throw new ProofError('subject_unknown', `seq ${rule} did not set a retention rule with an end`)
+      throw new ProofError(
+        'subject_unknown',
+        `entry ${rule} did not set a retention rule with a number of days`,
+      )
     const [subject] = name.split('/')
     const [seq] = [...this.#ofAll, ...(this.#ofRecords.get(subject!) ?? [])]
     if (seq !== undefined)
@@ -82,6 +91,9 @@ export class LedgerRetention {
   verifyErased(predicate: JsonObject): void {
     const other = (predicate['erased'] as number[]).find((seq) => !this.#erasures.has(seq))
     if (other !== undefined)
-      throw new ProofError('erasure_of_nothing', `seq ${other} is not an earlier erasure`)
+      throw new ProofError(
+        'erasure_of_nothing',
+        `entry ${other}, named as an erasure, is not an earlier entry payload-erased`,
+      )
   }
 }

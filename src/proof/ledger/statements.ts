@@ -37,7 +37,7 @@ export class LedgerStatements {
     if ((this.#open !== null) === (kind === 'statement-registered')) return
     throw new ProofError(
       'statement_pair',
-      `seq ${seq} is ${kind}, ${this.#open ? 'after' : 'not after'} a statement`,
+      `seq ${seq} is ${kind}, but ${this.#open ? 'only statement-registered can follow a statement' : 'the entry before it is not a statement'}`,
     )
   }
 
@@ -60,7 +60,7 @@ export class LedgerStatements {
     if (predicate['policy'] !== this.#policy.leaf)
       throw new ProofError(
         'policy_refused',
-        `registered under the policy ${predicate['policy']}, which is not the newest`,
+        `the statement was registered under the policy ${predicate['policy']}, which was not the newest policy`,
       )
     verifyRegistration(registered, this.#policy.content, this.#providers)
   }
@@ -78,7 +78,7 @@ export class LedgerStatements {
     if (subjects[0].sha256 !== toHex(leaf) || step.atMs !== atMs)
       throw new ProofError(
         'statement_pair',
-        `seq ${step.seq} registers another statement, or at another time`,
+        `seq ${step.seq} must name the leaf and the time of the statement before it, but names others`,
       )
     verifyClaims(predicate, registered!, this.#providers)
     this.#count++
@@ -99,7 +99,7 @@ function verifyClaims(predicate: JsonObject, statement: SignedStatement, { sha25
     if (predicate[name] === itself[name]) continue
     throw new ProofError(
       'statement_pair',
-      `${name} of the statement is ${itself[name]}, not ${predicate[name]}`,
+      `${name} of the statement is ${itself[name]}, but statement-registered names ${predicate[name]}`,
     )
   }
 }

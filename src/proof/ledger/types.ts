@@ -35,7 +35,8 @@ export class LedgerTypes {
 
   verifyTypes(types: readonly string[]): void {
     for (const type of types) {
-      if (!this.#digests.has(type)) throw new ProofError('type_unknown', `${type} was not registered`)
+      if (!this.#digests.has(type))
+        throw new ProofError('type_unknown', `no earlier entry registers the type ${type}`)
     }
   }
 
@@ -54,6 +55,9 @@ export class LedgerTypes {
   verifyDigest(type: string, digest: string): void {
     const known = this.#digests.get(type)
     if (known !== null && known !== digest)
-      throw new ProofError('type_unknown', `${type} has the digest ${known}, not ${digest}`)
+      throw new ProofError(
+        'type_unknown',
+        `the type ${type} was registered with the digest ${known}, but the record names ${digest}`,
+      )
   }
 }

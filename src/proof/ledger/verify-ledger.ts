@@ -225,9 +225,15 @@ export class LedgerVerifier {
 
   #verifyPosition(step: EntryStep): void {
     if (step.seq !== this.#size)
-      throw new ProofError('seq_not_dense', `seq ${step.seq} is in the position of ${this.#size}`)
+      throw new ProofError(
+        'seq_not_dense',
+        `the next entry must have seq ${this.#size}, but has seq ${step.seq}`,
+      )
     if ((step.seq === 0) !== (step.kind === 'ledger-created')) {
-      throw new ProofError('ledger_created_misplaced', `seq ${step.seq} is ${step.kind}`)
+      throw new ProofError(
+        'ledger_created_misplaced',
+        `seq ${step.seq} is ${step.kind}: ledger-created must be the first entry, and no other`,
+      )
     }
   }
 
@@ -260,15 +266,24 @@ export class LedgerVerifier {
    */
   #verifyMembership(step: EntryStep): void {
     if (step.ledger !== this.#ledger)
-      throw new ProofError('ledger_foreign', `an entry of ${step.ledger} is in ${this.#ledger}`)
+      throw new ProofError(
+        'ledger_foreign',
+        `the chain belongs to ${this.#ledger}, but has an entry of ${step.ledger}`,
+      )
     if (step.issuer !== this.#issuer)
-      throw new ProofError('ledger_foreign', `issued by ${step.issuer}, not by ${this.#issuer}`)
+      throw new ProofError(
+        'ledger_foreign',
+        `the entry was issued by ${step.issuer}, but the issuer of the ledger is ${this.#issuer}`,
+      )
   }
 
   #linkChain(step: EntryStep): Uint8Array {
     const chain = link(this.#providers.sha256, this.#chain, step.leaf)
     if (!equalBytes(chain, step.chain))
-      throw new ProofError('chain_broken', `the computed chain hash is ${toHex(chain)}`)
+      throw new ProofError(
+        'chain_broken',
+        `the entry has the chain hash ${toHex(step.chain)}, but the computed chain hash is ${toHex(chain)}`,
+      )
     return chain
   }
 
@@ -282,7 +297,7 @@ export class LedgerVerifier {
     if (sinceMs !== null && atMs >= sinceMs) {
       throw new ProofError(
         'key_compromised',
-        `recorded at ${new Date(atMs).toISOString()}, when the key ${kid} was already compromised`,
+        `the entry was recorded at ${new Date(atMs).toISOString()}, when the key ${kid} was already compromised`,
       )
     }
     this.#compromisedSize = seq + 1
@@ -297,7 +312,7 @@ export class LedgerVerifier {
     if (!this.#leaves.add(step.leaf, 0, step.seq, 0)) {
       throw new ProofError(
         'duplicate_envelope',
-        `the same envelope is at seq ${this.#leaves.get(step.leaf)!.seq}`,
+        `the same envelope is in the chain twice, first at seq ${this.#leaves.get(step.leaf)!.seq}`,
       )
     }
   }
@@ -321,7 +336,7 @@ export class LedgerVerifier {
     if (digest !== this.#definitionDigest) {
       throw new ProofError(
         'definition_mismatch',
-        `the ledger's definition has the digest ${this.#definitionDigest}`,
+        `the ledger's definition has the digest ${this.#definitionDigest}, but the entry names ${digest}`,
       )
     }
   }
@@ -334,7 +349,7 @@ export class LedgerVerifier {
     if (found.size !== this.#size || found.chain !== toHex(this.#chain)) {
       throw new ProofError(
         'chain_broken',
-        `restored from ${found.size} entries, but there are ${this.#size} or their chain differs`,
+        `the entry names the restored state of ${found.size} entries, but ${this.#size} entries are before this entry, or their chain hash differs`,
       )
     }
   }

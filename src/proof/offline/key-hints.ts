@@ -58,5 +58,5 @@ export function findNamedKey(
 
 function parseHint({ alg, spki }: Pick<KeyHint, 'alg' | 'spki'>): PublicKey {
   if (alg === 'EdDSA' || alg === 'ES256') return parsePublicKey(alg, fromBase64(spki))
-  throw new ProofError('bad_key', `the key is a key of ${alg}`)
+  throw new ProofError('bad_key', `the algorithm ${alg} is neither EdDSA nor ES256`)
 }

@@ -131,13 +131,19 @@ function verifyRegistration(
   const { envelope, statement } = verifySignedStatement(bytes, findServerKey, providers)
   verifyLedger(proof, envelope, statement)
   if (statement.kind !== 'agent-key-registered')
-    throw new ProofError('proof_contradicts_entry', `the registration is ${statement.kind}`)
+    throw new ProofError(
+      'proof_contradicts_entry',
+      `the registration is ${statement.kind}, not agent-key-registered`,
+    )
   const { ledger, predicate } = statement
   const { agent, newKey, required, proof: possession } = predicate as unknown as AgentKeyRegistration
   const key = parsePublicKey(newKey.alg, fromBase64(newKey.spki))
   const text = agentKeyText({ ledger, agent, kid: newKey.kid, required })
   if (!providers.verifySignature(key, text, fromBase64(possession)))
-    throw new ProofError('agent_key_refused', `possession of the key ${newKey.kid} was not proven`)
+    throw new ProofError(
+      'agent_key_refused',
+      `the proof of possession of the key ${newKey.kid} does not verify`,
+    )
   const own: KnownKey = { ...key, agent: { ledger, agent } }
   return { envelope, statement, findKey: (kid: string) => (kid === newKey.kid ? own : null) }
 }
@@ -164,19 +170,22 @@ function verifyLedger({ ledger }: EntryProof, envelope: ParsedEnvelope, statemen
   if (ledger.id !== statement.ledger || !ledger.origin.endsWith(`/${statement.ledger}`))
     throw new ProofError(
       'ledger_foreign',
-      `an entry of ${statement.ledger} is shown as one of ${ledger.origin}`,
+      `the entry belongs to ${statement.ledger}, but the proof names the ledger ${ledger.origin}`,
     )
   if (ledger.issuer !== envelope.issuer)
     throw new ProofError(
       'ledger_foreign',
-      `issued by ${envelope.issuer}, but shown as issued by ${ledger.issuer}`,
+      `the entry was issued by ${envelope.issuer}, but the proof names the issuer ${ledger.issuer}`,
     )
 }
 
 function makeVerifyNote({ ledger }: EntryProof, trust: ProofTrust, providers: ProofProviders) {
   const { sha256, verifySignature } = providers
   if (trust.noteKey !== null && trust.noteKey !== ledger.noteVerifierKey) {
-    throw new ProofError('trusted_key_absent', `the proof names another note key: ${ledger.noteVerifierKey}`)
+    throw new ProofError(
+      'trusted_key_absent',
+      `the proof names the note key ${ledger.noteVerifierKey}, which is not the given note key`,
+    )
   }
   const key = parseVerifierKey(ledger.noteVerifierKey, sha256)
   if (key.origin !== ledger.origin)
@@ -193,12 +202,15 @@ function verifyPlace(proof: EntryProof, checkpoint: Checkpoint, { sha256 }: Proo
   if (index !== entry.seq || treeSize !== checkpoint.size) {
     throw new ProofError(
       'proof_contradicts_entry',
-      `the proof is of leaf ${index} of ${treeSize}, but of entry ${entry.seq} and a checkpoint of ${checkpoint.size}`,
+      `the path is for leaf ${index} of ${treeSize}, but the proof is of entry ${entry.seq} under a checkpoint of ${checkpoint.size} entries`,
     )
   }
   verifyInclusion(sha256, fromHex(entry.leaf), index, treeSize, path, checkpoint.root)
   if (index === treeSize - 1 && entry.chain !== toHex(checkpoint.chain))
-    throw new ProofError('chain_broken', `the checkpoint has the chain hash ${toHex(checkpoint.chain)}`)
+    throw new ProofError(
+      'chain_broken',
+      `the checkpoint has the chain hash ${toHex(checkpoint.chain)}, but its last entry has ${entry.chain}`,
+    )
 }
 
 /** Verifies an item of a batch against the batch's statement. */
@@ -211,7 +223,7 @@ export function verifyItemProof(
   if (item.count !== count)
     throw new ProofError(
       'batch_contradicts_statement',
-      `the item is one of ${item.count}, but ${count} were signed`,
+      `the item is of a batch of ${item.count} items, but ${count} were signed`,
     )
   return verifyBatchItem(sha256, item.item, item.index, item.count, item.path, statement.subjects[0].sha256)
 }
@@ -235,7 +247,7 @@ export function verifyStored(
     if (!equalBytes(root, checkpoint.root) || !equalBytes(chain, checkpoint.chain)) {
       throw new ProofError(
         'checkpoint_mismatch',
-        `the stored checkpoint of size ${checkpoint.size} is different`,
+        `the stored checkpoint of ${checkpoint.size} entries has another root or chain hash than the checkpoint of this file`,
       )
     }
   }
@@ -256,7 +268,7 @@ function consistencyMissing(checkpoint: Checkpoint, stored: readonly Checkpoint[
   const [from, to] = [Math.min(newest, checkpoint.size), Math.max(newest, checkpoint.size)]
   return new ProofError(
     'consistency_missing',
-    `the stored checkpoint covers ${newest} entries, this one ${checkpoint.size}: ` +
+    `the stored checkpoint covers ${newest} entries, but the checkpoint of this file covers ${checkpoint.size}: ` +
       `get /v1/checkpoints/consistency?from=${from}&to=${to}, or get the proof in the tree of ${newest}`,
   )
 }
@@ -274,7 +286,13 @@ export function verifyCompromise(
   const sinceMs = compromised.get(kid)
   if (sinceMs === undefined) return
   if (stored === null || stored.size <= seq)
-    throw new ProofError('key_compromised', `${kid} is compromised, and no stored checkpoint covers ${seq}`)
+    throw new ProofError(
+      'key_compromised',
+      `the key ${kid} is compromised, and no stored checkpoint covers entry ${seq}`,
+    )
   if (sinceMs !== null && atMs >= sinceMs)
-    throw new ProofError('key_compromised', `${kid} was already compromised when it signed`)
+    throw new ProofError(
+      'key_compromised',
+      `the key ${kid} was already compromised when entry ${seq} was signed`,
+    )
 }

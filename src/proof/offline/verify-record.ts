@@ -43,7 +43,10 @@ export function verifyRecord(text: string, proof: ProvedEntry, { sha256 }: Proof
   if (signed.references === undefined) return
   const { references = null } = record
   if ((references === null) !== (signed.references === null))
-    throw new ProofError('record_contradicts_proof', 'its references differ from what was signed')
+    throw new ProofError(
+      'record_contradicts_proof',
+      'the references of the record differ from what was signed',
+    )
   if (signed.references !== null) verifyShownDigest(sha256, salt, 'references', references, signed.references)
 }
 
@@ -52,7 +55,7 @@ function parseRecord(text: string): JsonObject {
     throw new ProofError('record_contradicts_proof', `a record can have at most ${RECORD_BYTES_MAX} bytes`)
   const record = parseJsonText(text)
   if (isObject(record)) return record
-  throw new ProofError('record_contradicts_proof', 'it is not an object')
+  throw new ProofError('record_contradicts_proof', 'the record is not an object')
 }
 
 function signedRecord({ statement, item }: ProvedEntry): SignedRecord {
@@ -93,7 +96,7 @@ function verifyMembers(record: JsonObject, { members }: SignedRecord): void {
     if ((record[name] ?? null) === value) continue
     throw new ProofError(
       'record_contradicts_proof',
-      `${name} is ${JSON.stringify(record[name])}, but ${JSON.stringify(value)} was signed`,
+      `${name} of the record is ${JSON.stringify(record[name])}, but ${JSON.stringify(value)} was signed`,
     )
   }
 }

@@ -121,7 +121,8 @@ export function parseConsistencyReceipt(bytes: Uint8Array): ConsistencyReceipt {
 export function parseReceiptHeader(protectedBytes: Uint8Array): ReceiptHeader {
   const header = decodeCbor(protectedBytes, 'deterministic')
   if (!(header instanceof Map)) throw syntax('the protected header is not a map')
-  if (header.has(CRIT)) throw new ProofError('cose_crit', 'no header may be critical')
+  if (header.has(CRIT))
+    throw new ProofError('cose_crit', 'no header may be critical, but label 2 (crit) is present')
   if (header.size !== HEADER_LABELS.length || !HEADER_LABELS.every((label) => header.has(label)))
     throw syntax('the protected header must have exactly alg, kid, claims, vds and size')
   if (header.get(ALG) !== EDDSA) throw new ProofError('cose_algorithm', shown(header.get(ALG)))

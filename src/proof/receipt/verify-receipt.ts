@@ -60,7 +60,7 @@ export function verifyReceipt(
   if (!header.origin.endsWith(`/${statement.ledger}`) || header.issuer !== envelope.issuer)
     throw new ProofError(
       'ledger_foreign',
-      `the entry belongs to ${statement.ledger}, the receipt to ${header.origin}`,
+      `the entry belongs to ${statement.ledger} of ${envelope.issuer}, but the receipt to ${header.origin} of ${header.issuer}`,
     )
   const item = shown && verifyItem(shown, statement, providers)
   return { ...position, envelope, statement, item }
@@ -77,7 +77,11 @@ export function verifyReceiptOf(
   providers: ProofProviders,
 ): VerifiedPosition {
   const { header: _, item, ...position } = readReceipt(envelope, receipt, noteKey, providers)
-  if (item !== null) throw new ProofError('receipt_syntax', 'it is a receipt for a record of a batch')
+  if (item !== null)
+    throw new ProofError(
+      'receipt_syntax',
+      'the receipt is for a record of a batch, not for a registered statement',
+    )
   return position
 }
 
@@ -131,13 +135,13 @@ export function verifyConsistencyReceipt(
   if (stored.origin !== header.origin)
     throw new ProofError(
       'checkpoint_foreign',
-      `the checkpoint belongs to ${stored.origin}, the receipt to ${header.origin}`,
+      `the stored checkpoint belongs to ${stored.origin}, but the receipt to ${header.origin}`,
     )
   const { from, to, path } = receipt.consistency
   if (from !== stored.size)
     throw new ProofError(
       'consistency_missing',
-      `the receipt starts at ${from} entries, but the checkpoint has ${stored.size}`,
+      `the receipt shows the growth from ${from} entries, but the stored checkpoint covers ${stored.size}`,
     )
   verifySize(to, header)
   const root = consistencyRoot(providers.sha256, from, to, path, stored.root)
@@ -150,7 +154,10 @@ function verifyLedgerKey(header: ReceiptHeader, noteKey: string, { sha256 }: Pro
   if (header.origin !== origin)
     throw new ProofError('checkpoint_foreign', `the receipt belongs to ${header.origin}, not to ${origin}`)
   if (!equalBytes(header.kid, keyThumbprint(sha256, key)))
-    throw new ProofError('kid_mismatch', `signed by ${toHex(header.kid)}, which is not the note key`)
+    throw new ProofError(
+      'kid_mismatch',
+      `the receipt is signed by ${toHex(header.kid)}, which is not the note key`,
+    )
   return key
 }
 
@@ -162,7 +169,7 @@ function verifySize(size: number, header: ReceiptHeader): void {
   if (size === header.size) return
   throw new ProofError(
     'proof_contradicts_entry',
-    `the proof is in ${size} leaves, but ${header.size} were signed`,
+    `the proof is for a tree of ${size} leaves, but the receipt is signed for ${header.size}`,
   )
 }
 
@@ -193,7 +200,7 @@ function verifyItem(
   if (at.size !== count)
     throw new ProofError(
       'batch_contradicts_statement',
-      `the item is one of ${at.size}, but ${count} were signed`,
+      `the item is of a batch of ${at.size} items, but ${count} were signed`,
     )
   const text = utf8Decode(item)
   const value: JsonValue = parseJsonText(text)

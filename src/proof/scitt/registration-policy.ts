@@ -58,5 +58,8 @@ export function verifyIssuer(
   const signed = alg === 'ES256' ? lowS(signature) : signature
   const message = toBeSigned(protectedBytes, payload)
   if (verifySignature(parsePublicKey(alg, fromBase64(key.spki)), message, signed)) return
-  throw new ProofError('signature_invalid', `not signed by the key of ${issuer}, or changed after signing`)
+  throw new ProofError(
+    'signature_invalid',
+    `the statement was not signed by the key of ${issuer}, or was changed after signing`,
+  )
 }

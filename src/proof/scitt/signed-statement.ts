@@ -105,7 +105,11 @@ export function admitStatement(sent: Uint8Array): SignedStatement {
 }
 
 function readParts(bytes: Uint8Array): Sign1 & { readonly payload: Uint8Array } {
-  if (bytes.length > ENVELOPE_BYTES_MAX) throw new ProofError('envelope_too_large', `${bytes.length} bytes`)
+  if (bytes.length > ENVELOPE_BYTES_MAX)
+    throw new ProofError(
+      'envelope_too_large',
+      `the statement has ${bytes.length} bytes, more than ${ENVELOPE_BYTES_MAX}`,
+    )
   const parts = parseSign1(bytes, 'loose')
   return { ...parts, payload: attachedPayload(parts) }
 }
@@ -114,7 +118,8 @@ function readHeader(protectedBytes: Uint8Array): CoseMap {
   // Zero bytes mean an empty map (RFC 9052 §3).
   const header = protectedBytes.length === 0 ? new Map() : decodeCbor(protectedBytes, 'loose')
   if (!(header instanceof Map)) throw refused('the protected header is not a map')
-  if (header.has(CRIT)) throw new ProofError('cose_crit', 'no header may be critical')
+  if (header.has(CRIT))
+    throw new ProofError('cose_crit', 'no header may be critical, but label 2 (crit) is present')
   refuseLabels(header, 'the protected header')
   return header
 }

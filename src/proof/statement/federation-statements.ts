@@ -53,7 +53,7 @@ export function refuseReceived(kind: EntryKind, about: Subject, predicate: JsonO
   if (about.name !== `${ledger}/${seq}` || about.sha256 !== leaf) {
     throw new ProofError(
       'statement_subject',
-      `subject 0 is ${about.name}, but ${ledger}/${seq} ${leaf} was received`,
+      `the first subject is ${about.name} ${about.sha256}, but the received entry is ${ledger}/${seq} ${leaf}`,
     )
   }
 }

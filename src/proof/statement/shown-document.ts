@@ -21,10 +21,10 @@ export function parseShownSalt(shown: JsonObject, name: string): Uint8Array {
   if (document === null && salt === null)
     throw new ProofError('document_presence', `the ${name} is erased: only its digest remains`)
   if (typeof salt !== 'string' || document === null)
-    throw new ProofError('record_contradicts_proof', `${name} or its salt is missing`)
+    throw new ProofError('record_contradicts_proof', `the ${name} or its salt is missing`)
   const bytes = fromBase64Url(salt)
   if (bytes.length === SALT_BYTES) return bytes
-  throw new ProofError('record_contradicts_proof', `a salt has ${bytes.length} bytes`)
+  throw new ProofError('record_contradicts_proof', `a salt has ${bytes.length} bytes, not ${SALT_BYTES}`)
 }
 
 /** Verifies the digest of a shown document. `signed`: the signed digest in lower-case hex. Throws `document_digest`. */

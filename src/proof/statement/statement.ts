@@ -86,7 +86,8 @@ export function parseStatement(bytes: Uint8Array): ParsedStatement {
   const statement = parseJsonText(utf8Decode(bytes))
   refuseFields(statement, STATEMENT_FIELDS, 'statement_structure')
   const kind = findKind(statement['predicateType'] as string)
-  if (!kind) throw new ProofError('statement_predicate_type', `unknown: ${statement['predicateType']}`)
+  if (!kind)
+    throw new ProofError('statement_predicate_type', `unknown predicate type: ${statement['predicateType']}`)
   const subjects = parseSubjects(statement['subject'] as JsonValue[])
   return checkStatement(kind, subjects, statement['predicate'] as JsonObject)
 }
@@ -129,7 +130,10 @@ export function refuseUnverifiable(
   if (text.includes('\\u') || Object.hasOwn(predicate, 'tolerances')) return parseStatement(utf8Encode(text))
   for (const { name, sha256 } of subjects) {
     if (typeof name !== 'string' || !isHash(sha256))
-      throw new ProofError('statement_subject', `${name} has the digest ${sha256}`)
+      throw new ProofError(
+        'statement_subject',
+        `each subject needs a name and a digest of 64 hex digits, but ${name} has the digest ${sha256}`,
+      )
   }
   return checkStatement(kind, subjects, predicate as JsonObject)
 }
@@ -155,7 +159,10 @@ function refuseSubjects(
   }
   for (const [i, { name }] of subjects.entries()) {
     if (!isSubjectName(rules[i]!, name, subjects)) {
-      throw new ProofError('statement_subject', `subject ${i} of ${kind} is not ${rules[i]}: ${name}`)
+      throw new ProofError(
+        'statement_subject',
+        `subject ${i} of ${kind}, ${name}, does not have the form of ${rules[i]}`,
+      )
     }
   }
 }
@@ -185,7 +192,10 @@ function refuseActorWithoutKey(predicate: JsonObject): void {
   const actor = predicate['actor'] as string
   const isAgent = isId('agt', actor)
   if (isAgent !== (predicate['key'] !== undefined)) {
-    throw new ProofError('statement_predicate', isAgent ? 'key is missing' : `${actor} acts without a key`)
+    throw new ProofError(
+      'statement_predicate',
+      isAgent ? `key is missing, although the agent ${actor} acts` : `${actor} cannot have a key`,
+    )
   }
   if (!isAgent && predicate['onBehalfOf'] !== undefined) {
     throw new ProofError('statement_predicate', `${actor} cannot act on behalf of an agent`)

@@ -58,6 +58,9 @@ function commonTerms({ subjects, predicate }: ParsedStatement) {
 export function verifyTaken(offered: OfferedTerms, taken: OfferedTerms): void {
   for (const name of Object.keys(offered) as (keyof OfferedTerms)[]) {
     if (offered[name] !== taken[name])
-      throw new ProofError('offer_mismatch', `${name} is ${taken[name]}, but ${offered[name]} was offered`)
+      throw new ProofError(
+        'offer_mismatch',
+        `${name} of the step is ${taken[name]}, but ${offered[name]} was offered`,
+      )
   }
 }

@@ -33,15 +33,22 @@ export function parseAddCheckpoint(body: string): AddCheckpoint {
   const [first = '', ...hashes] = body.slice(0, Math.max(end, 0)).split('\n')
   const oldSize = Number(OLD.exec(first)?.[1])
   if (!Number.isSafeInteger(oldSize))
-    throw new ProofError('note_syntax', 'the first line is not `old <size>`')
+    throw new ProofError('note_syntax', 'the first line of the request must be `old <size>`')
   if (hashes.length > WITNESS_PATH_MAX)
-    throw new ProofError('note_syntax', `${hashes.length} hashes in the consistency proof`)
+    throw new ProofError(
+      'note_syntax',
+      `the consistency proof has ${hashes.length} hashes, but at most ${WITNESS_PATH_MAX} are allowed`,
+    )
   return { oldSize, path: hashes.map(parseHash), note: body.slice(end + 2) }
 }
 
 function parseHash(line: string): Uint8Array {
   const hash = decodeBase64(line, 'note_syntax')
-  if (hash.length !== HASH_BYTES) throw new ProofError('note_syntax', `a hash of ${hash.length} bytes`)
+  if (hash.length !== HASH_BYTES)
+    throw new ProofError(
+      'note_syntax',
+      `a hash of the consistency proof has ${hash.length} bytes, not ${HASH_BYTES}`,
+    )
   return hash
 }
 
@@ -133,7 +140,8 @@ export function isFork(seen: SeenTree | null, { size, root }: SeenTree): boolean
 
 /** Verifies growth from the empty tree. Every tree begins with the empty tree, so the path must be empty. */
 function verifyEmpty(root: Uint8Array, expected: Uint8Array, path: readonly Uint8Array[]): void {
-  if (path.length > 0) throw new ProofError('merkle_path', 'a proof from an empty tree must be empty')
+  if (path.length > 0)
+    throw new ProofError('merkle_path', 'a consistency proof from an empty tree must have no hashes')
   if (!equalBytes(root, expected))
-    throw new ProofError('merkle_path', 'this is not the root of an empty tree')
+    throw new ProofError('merkle_path', 'the root for 0 entries is not the root of an empty tree')
 }

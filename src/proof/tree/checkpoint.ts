@@ -87,7 +87,10 @@ export function verifyLogSignature(
     signaturesOf(signatures, names).map(({ signature }) => ({ key, name: names.name, signature })),
   )
   if (own.length === 0)
-    throw new ProofError('note_unsigned', `no signature of ${keys.map(({ name }) => name).join(', ')}`)
+    throw new ProofError(
+      'note_unsigned',
+      `the checkpoint has no signature of ${keys.map(({ name }) => name).join(', ')}`,
+    )
   for (const { key, name, signature } of own) {
     if (!verifySignature(key, message, signature))
       throw new ProofError('signature_invalid', `the note's signature by ${name} does not verify`)
@@ -113,7 +116,7 @@ export function parseLogTree(text: string): LogTree & { readonly extensions: rea
   const extensions = rest.slice(0, -1)
   const isTree = origin !== '' && rest.length > 0 && !extensions.includes('') && SIZE.test(size)
   if (!isTree || !Number.isSafeInteger(Number(size)))
-    throw new ProofError('checkpoint_syntax', 'a checkpoint must be origin, size and root')
+    throw new ProofError('checkpoint_syntax', 'a checkpoint must have the lines origin, size and root')
   return { origin, size: Number(size), root: parseHash(root), extensions }
 }
 
@@ -121,12 +124,16 @@ function parseText(text: string): Checkpoint {
   const { origin, size, root, extensions } = parseLogTree(text)
   const [chain = ''] = extensions
   if (extensions.length !== 1 || !isKeyName(origin) || !chain.startsWith('chain '))
-    throw new ProofError('checkpoint_syntax', 'a checkpoint must be origin, size, root and chain')
+    throw new ProofError(
+      'checkpoint_syntax',
+      'a checkpoint must have exactly the lines origin, size, root and chain',
+    )
   return { origin, size, root, chain: parseHash(chain.slice('chain '.length)) }
 }
 
 function parseHash(text: string): Uint8Array {
   const hash = decodeBase64(text, 'checkpoint_syntax')
-  if (hash.length !== HASH_BYTES) throw new ProofError('checkpoint_syntax', `a hash has ${hash.length} bytes`)
+  if (hash.length !== HASH_BYTES)
+    throw new ProofError('checkpoint_syntax', `a hash has ${hash.length} bytes, not ${HASH_BYTES}`)
   return hash
 }

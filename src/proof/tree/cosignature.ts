@@ -126,6 +126,9 @@ export function parseWitnessPolicy(
   }
   const needed = min ?? witnesses.length
   if (!Number.isInteger(needed) || needed < 1 || needed > witnesses.length)
-    throw new ProofError('witnesses_too_few', `${needed} of ${witnesses.length} witnesses is not possible`)
+    throw new ProofError(
+      'witnesses_too_few',
+      `the number of needed witnesses must be 1 to ${witnesses.length}, the number of given witnesses, not ${needed}`,
+    )
   return { witnesses, min: needed }
 }

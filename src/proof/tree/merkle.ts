@@ -84,7 +84,10 @@ export function verifyInclusion(
   root: Uint8Array,
 ): void {
   if (!equalBytes(inclusionRoot(sha256, leaf, index, size, path), root))
-    throw new ProofError('merkle_path', `leaf ${index} of ${size} leads to another root`)
+    throw new ProofError(
+      'merkle_path',
+      `the path from leaf ${index} of ${size} leads to another root than expected`,
+    )
 }
 
 /**
@@ -104,9 +107,9 @@ export function inclusionRoot(
   let hash = leaf
   for (const sibling of path) {
     if (last === 0)
-      throw new ProofError('merkle_path', `${path.length} hashes are too many for ${size} leaves`)
+      throw new ProofError('merkle_path', `the path has ${path.length} hashes, too many for ${size} leaves`)
     if (sibling.length !== HASH_BYTES)
-      throw new ProofError('merkle_path', `a hash has ${sibling.length} bytes`)
+      throw new ProofError('merkle_path', `a hash of the path has ${sibling.length} bytes, not ${HASH_BYTES}`)
     if (at % 2 === 1 || at === last) {
       hash = nodeHash(sha256, sibling, hash)
       for (; at % 2 === 0; at /= 2) last /= 2 // skips levels on which the last node has no sibling
@@ -114,7 +117,8 @@ export function inclusionRoot(
     at = Math.floor(at / 2)
     last = Math.floor(last / 2)
   }
-  if (last !== 0) throw new ProofError('merkle_path', `${path.length} hashes are too few for ${size} leaves`)
+  if (last !== 0)
+    throw new ProofError('merkle_path', `the path has ${path.length} hashes, too few for ${size} leaves`)
   return hash
 }
 
@@ -133,7 +137,10 @@ export function verifyConsistency(
   root2: Uint8Array,
 ): void {
   if (!equalBytes(consistencyRoot(sha256, size1, size2, path, root1), root2))
-    throw new ProofError('merkle_path', `the path from ${size1} to ${size2} leaves leads to another root`)
+    throw new ProofError(
+      'merkle_path',
+      `the path from ${size1} to ${size2} leaves leads to another root than expected`,
+    )
 }
 
 /**
@@ -151,7 +158,7 @@ export function consistencyRoot(
   refuseOutside(size1 - 1, size2)
   const ends = `from ${size1} to ${size2} leaves`
   if (path.some((hash) => hash.length !== HASH_BYTES))
-    throw new ProofError('merkle_path', 'a hash has the wrong length')
+    throw new ProofError('merkle_path', `a hash of the path does not have ${HASH_BYTES} bytes`)
   let at = size1 - 1
   let last = size2 - 1
   for (; at % 2 === 1; at = Math.floor(at / 2)) last = Math.floor(last / 2)
@@ -163,7 +170,8 @@ export function consistencyRoot(
   let [hash1, hash2] = [start, start]
   if (size1 === size2) last = 0
   for (const sibling of isRootKnown ? path : path.slice(1)) {
-    if (last === 0) throw new ProofError('merkle_path', `${path.length} hashes are too many ${ends}`)
+    if (last === 0)
+      throw new ProofError('merkle_path', `the path ${ends} has ${path.length} hashes, which are too many`)
     if (at % 2 === 1 || at === last) {
       hash1 = nodeHash(sha256, sibling, hash1)
       hash2 = nodeHash(sha256, sibling, hash2)
@@ -172,7 +180,8 @@ export function consistencyRoot(
     at = Math.floor(at / 2)
     last = Math.floor(last / 2)
   }
-  if (last !== 0) throw new ProofError('merkle_path', `${path.length} hashes are too few ${ends}`)
+  if (last !== 0)
+    throw new ProofError('merkle_path', `the path ${ends} has ${path.length} hashes, which are too few`)
   if (!equalBytes(hash1, root1))
     throw new ProofError('merkle_path', `the path ${ends} does not start at the smaller root`)
   return hash2
@@ -180,7 +189,7 @@ export function consistencyRoot(
 
 function refuseOutside(index: number, size: number): void {
   if (!Number.isSafeInteger(index) || !Number.isSafeInteger(size) || index < 0 || index >= size) {
-    throw new ProofError('merkle_range', `leaf ${index} of ${size}`)
+    throw new ProofError('merkle_range', `leaf ${index} is not one of ${size} leaves`)
   }
 }
 
@@ -226,7 +235,10 @@ export function extendFrontier(
 export function frontierRoot(sha256: Sha256, frontier: Frontier): Uint8Array {
   const { size, hashes } = frontier
   if (hashes.length !== onesOf(size))
-    throw new ProofError('merkle_range', `${hashes.length} subtrees of ${size} leaves`)
+    throw new ProofError(
+      'merkle_range',
+      `a tree of ${size} leaves has ${onesOf(size)} perfect subtrees, not ${hashes.length}`,
+    )
   let root = hashes.at(-1) ?? sha256(new Uint8Array(0))
   for (let i = hashes.length - 2; i >= 0; i--) root = nodeHash(sha256, hashes[i]!, root)
   return root

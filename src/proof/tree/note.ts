@@ -50,12 +50,16 @@ const CONTROL = /[\u0000-\u0009\u000b-\u001f]/
 
 /** Parses a note. The last blank line separates the text from the signatures. Throws `note_syntax`. */
 export function parseNote(note: string): Note {
-  if (isLonger(note, NOTE_BYTES_MAX)) throw new ProofError('note_syntax', `more than ${NOTE_BYTES_MAX} bytes`)
+  if (isLonger(note, NOTE_BYTES_MAX))
+    throw new ProofError('note_syntax', `the note has more than ${NOTE_BYTES_MAX} bytes`)
   if (CONTROL.test(note) || !note.isWellFormed())
-    throw new ProofError('note_syntax', 'a control character or a lone surrogate')
+    throw new ProofError('note_syntax', 'the note has a control character or a lone surrogate')
   const end = note.lastIndexOf('\n\n')
   if (end < 0 || !note.endsWith('\n'))
-    throw new ProofError('note_syntax', 'a note must have a text and signatures')
+    throw new ProofError(
+      'note_syntax',
+      'a note must have a text, a blank line, signatures, and a newline at its end',
+    )
   const text = note.slice(0, end + 1)
   return { text, signatures: parseSignatures(note.slice(end + 2)) }
 }
@@ -63,16 +67,20 @@ export function parseNote(note: string): Note {
 /** Parses lines made by `signatureLine`. Throws `note_syntax`. */
 export function parseSignatures(text: string): NoteSignature[] {
   const lines = text.slice(0, -1).split('\n')
-  if (lines.length > NOTE_SIGNATURES_MAX) throw new ProofError('note_syntax', `${lines.length} signatures`)
+  if (lines.length > NOTE_SIGNATURES_MAX)
+    throw new ProofError(
+      'note_syntax',
+      `the note has ${lines.length} signatures, not 1 to ${NOTE_SIGNATURES_MAX}`,
+    )
   return lines.map(parseSignature)
 }
 
 function parseSignature(line: string): NoteSignature {
   const [dash, name = '', encoded = '', ...rest] = line.split(' ')
   if (dash !== '\u2014' || !isKeyName(name) || rest.length > 0)
-    throw new ProofError('note_syntax', `not a signature line: ${line.slice(0, 80)}`)
+    throw new ProofError('note_syntax', `this line of the note is not a signature: ${line.slice(0, 80)}`)
   const bytes = decodeBase64(encoded, 'note_syntax')
-  if (bytes.length <= KEY_ID_BYTES) throw new ProofError('note_syntax', 'an empty signature')
+  if (bytes.length <= KEY_ID_BYTES) throw new ProofError('note_syntax', 'a signature is empty')
   return { name, keyId: bytes.subarray(0, KEY_ID_BYTES), signature: bytes.subarray(KEY_ID_BYTES) }
 }
 

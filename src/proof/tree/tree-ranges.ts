@@ -112,7 +112,10 @@ export function verifyTile(
       hash =
         siblings[i]!.start < subtree.start ? nodeHash(sha256, other, hash) : nodeHash(sha256, hash, other)
     if (!equalBytes(hash, root))
-      throw new ProofError('merkle_path', `leaves ${subtree.start} to ${subtree.end} lead to another root`)
+      throw new ProofError(
+        'merkle_path',
+        `leaves ${subtree.start} to ${subtree.end} lead to another root than expected`,
+      )
   }
 }
 
@@ -212,6 +215,6 @@ function powerOfTwoBelow(size: number): number {
 function refuseUnordered(least: number, middle: number, most: number): void {
   const isOrdered = least <= middle && middle <= most
   if (!isOrdered || !Number.isSafeInteger(middle) || !Number.isSafeInteger(most)) {
-    throw new ProofError('merkle_range', `${middle}, between ${least} and ${most}`)
+    throw new ProofError('merkle_range', `the size ${middle} must be a whole number from ${least} to ${most}`)
   }
 }

@@ -160,7 +160,7 @@ function refuseNeeded({ subjectId, seq, needed }: ErasableRow): void {
   }
   throw new ApiError(
     'not_home',
-    `${evidence} is also in the ledger that owns the record: have it erased there first`,
+    `${evidence} is also in the ledger that owns the record: first let that ledger erase the document`,
   )
 }
 

@@ -37,7 +37,7 @@ export async function getForStep(
   const stepRows = row.version < 3 ? [] : await lookups.listSteps(caller.ledgerId, every)
   const steps = readSteps(envelopeKeys, stepRows)
   if (Object.keys(steps).length === stepRows.length) return { row, record, stepRows, steps }
-  return integrityFault(new ProofError('statement_structure', `a step of ${record} cannot be read`))
+  return integrityFault(new ProofError('statement_structure', `a stored step of ${record} is malformed`))
 }
 
 /**

@@ -148,7 +148,10 @@ async function verifyCreation(
     const signed = [created.subjects[0].sha256, signedPartyOf(created)].join(' ')
     const found = [toHex(row.digest), formatId('agt', row.principalId!)].join(' ')
     if (signed !== found)
-      throw new ProofError('columns_contradict_entries', `signed is ${signed}, not ${found}`)
+      throw new ProofError(
+        'columns_contradict_entries',
+        `the record was created with the payload and principal ${signed}, but the database has ${found}`,
+      )
   } catch (error) {
     integrityFault(error)
   }

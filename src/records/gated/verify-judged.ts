@@ -41,7 +41,11 @@ export async function verifyJudged(
   const signed = newest.subjects.slice(0, 2).map(({ sha256 }) => sha256)
   const found = [digest, evidence?.digest].map((stored) => stored && toHex(stored))
   if (signed.join() !== found.join()) throw contradiction(record, signed, found)
-  if (!created) throw new ProofError('columns_contradict_entries', `no entry has created ${record}`)
+  if (!created)
+    throw new ProofError(
+      'columns_contradict_entries',
+      `the record ${record} is stored, but no entry creates this record`,
+    )
   await verifyParties(envelopeKeys, { ledger, record, row }, created, stepRows)
   return newest
 }
@@ -69,7 +73,11 @@ async function activatorOf(
   steps: readonly StepRow[],
 ): Promise<string> {
   const step = steps.find(({ kind }) => kind === 'record-activated')
-  if (!step) throw new ProofError('columns_contradict_entries', `no entry has activated ${record.record}`)
+  if (!step)
+    throw new ProofError(
+      'columns_contradict_entries',
+      `the record ${record.record} has a step of the performer, but no entry activates this record`,
+    )
   return partyOf(await verifyOf(keys, record, toSignedLine(step), 'record-activated'))
 }
 

@@ -41,15 +41,22 @@ export async function verifyClaimedState(
   if (!last || last.steps !== version - 1)
     throw new ProofError(
       'version_mismatch',
-      `${record} has ${last?.steps ?? 0} steps, but version ${version}`,
+      `${record} has version ${version}, so ${version - 1} steps are expected, but ${last?.steps ?? 0} are stored`,
     )
   const statement = await verifySigned(keys, lineOfStep(last))
   const { predicate, subjects, ledger } = statement
   const signed = [ledger, subjects[0].name, predicate['version'], predicate['to']].join(' ')
   const found = [claimed.ledger, record, version, claimed.state].join(' ')
-  if (signed !== found) throw new ProofError('transition_refused', `signed is ${signed}, not ${found}`)
+  if (signed !== found)
+    throw new ProofError(
+      'transition_refused',
+      `the newest step was signed as ${signed}, but the database has ${found}`,
+    )
   if (before && predicate['previous'] !== toHex(before.leaf))
-    throw new ProofError('previous_mismatch', `the step before ${version} is not the one that was signed`)
+    throw new ProofError(
+      'previous_mismatch',
+      `the stored step before version ${version} is not the step that was signed as previous`,
+    )
   return statement
 }
 
@@ -90,11 +97,12 @@ export function requireOf(
   claimed: Pick<ClaimedState, 'ledger' | 'record'>,
 ): void {
   const signed = `${kind} of ${subjects[0].name}`
-  if (ledger !== claimed.ledger) throw new ProofError('ledger_foreign', `signed for ${ledger}`)
+  if (ledger !== claimed.ledger)
+    throw new ProofError('ledger_foreign', `the signed entry belongs to ${ledger}, not to ${claimed.ledger}`)
   if (signed !== `${expected} of ${claimed.record}`)
     throw new ProofError(
       'columns_contradict_entries',
-      `signed is ${signed}, not ${expected} of ${claimed.record}`,
+      `the signed entry is ${signed}, not ${expected} of ${claimed.record}`,
     )
 }
 

@@ -84,7 +84,7 @@ export function itemsOf(
     if (items.length > OTLP_ITEMS_MAX)
       throw new ApiError(
         'body_too_large',
-        `more than ${OTLP_ITEMS_MAX} spans or logs: send fewer in one request`,
+        `the request has more than ${OTLP_ITEMS_MAX} spans or logs: send fewer in one request`,
       )
   }
   for (const [grouped, atGroup] of refusals.readable(request[ofResource], `/${ofResource}`)) {

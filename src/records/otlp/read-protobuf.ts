@@ -169,7 +169,7 @@ class Reader extends Isolating {
     if (++this.#tokens > OTLP_TOKENS_MAX)
       throw new ApiError(
         'body_too_large',
-        `more than ${OTLP_TOKENS_MAX} messages, attributes and values: send fewer spans or logs in a request`,
+        `the request has more than ${OTLP_TOKENS_MAX} messages, attributes and values: send fewer spans or logs in a request`,
       )
   }
 

@@ -43,5 +43,7 @@ export async function refusePast(
   if (time.ms === null || time.ms > deps.now()) return null
   const first = await findFirstOutcome(deps, caller, idempotency)
   if (first) return first
-  throw new ApiError('invalid_request', `${time.path} has passed`, { members: { path: time.path } })
+  throw new ApiError('invalid_request', `${time.path} has already passed: send a time in the future`, {
+    members: { path: time.path },
+  })
 }

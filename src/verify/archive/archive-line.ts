@@ -65,7 +65,10 @@ export function parseArchiveLine(bytes: Uint8Array): ArchiveLine {
   const line = { items: null, definition: null, ...found } as unknown as ArchiveLine
   const { kind, documents, items, definition } = line
   if ((definition !== null) !== (kind === TYPE_REGISTERED))
-    throw new ProofError('archive_object', 'a definition is missing or in the wrong line')
+    throw new ProofError(
+      'archive_object',
+      'a line of type-registered must have a definition, and no other line may have one',
+    )
   if (definition !== null) refuseSpelling(definition)
   if (documents.length > ARCHIVE_ENTRY_DOCUMENTS_MAX)
     throw new ProofError('archive_object', `an entry has more than ${ARCHIVE_ENTRY_DOCUMENTS_MAX} documents`)
@@ -81,7 +84,7 @@ export function parseArchiveLine(bytes: Uint8Array): ArchiveLine {
 function refuseItems(items: readonly JsonValue[], documents: readonly JsonValue[]): void {
   const isNamed = (item: JsonValue) => isObject(item) && isString(item['record']!) && isHash(item['digest']!)
   if (documents.length !== items.length || !documents.every(isErasedBy) || !items.every(isNamed))
-    throw new ProofError('archive_object', 'the documents of a batch do not match its items')
+    throw new ProofError('archive_object', 'the documents of a batch do not match the items of the batch')
 }
 
 /**
@@ -103,7 +106,7 @@ const NEWLINE = 0x0a
 export function* linesOfText(text: Buffer): Generator<Buffer> {
   for (let from = 0; from < text.length; ) {
     const end = text.indexOf(NEWLINE, from)
-    if (end < 0) throw new ProofError('archive_object', 'ends in the middle of a line')
+    if (end < 0) throw new ProofError('archive_object', 'the object ends in the middle of a line')
     yield text.subarray(from, end)
     from = end + 1
   }

@@ -61,6 +61,6 @@ export function splitBundle(bundle: Buffer, width: number): Buffer[] {
     at = end
   }
   if (at !== bundle.length || entries.length !== width)
-    throw new ProofError('archive_object', `does not contain exactly ${width} entries`)
+    throw new ProofError('archive_object', `the object does not contain exactly ${width} entries`)
   return entries
 }

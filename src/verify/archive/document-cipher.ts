@@ -58,7 +58,7 @@ export function documentStarts(bytes: Buffer, count: number): number[] {
     at = start + length
   }
   if (at !== bytes.length || starts.length !== count)
-    throw new ProofError('archive_object', `does not contain exactly ${count} documents`)
+    throw new ProofError('archive_object', `the object does not contain exactly ${count} documents`)
   return starts
 }
 

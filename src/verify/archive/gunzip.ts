@@ -40,5 +40,5 @@ export async function gunzipMember(bytes: Buffer, bytesMax: number): Promise<Buf
 }
 
 function noMember(): ProofError {
-  return new ProofError('archive_object', 'is not exactly one complete gzip member')
+  return new ProofError('archive_object', 'the object is not exactly one complete gzip member')
 }

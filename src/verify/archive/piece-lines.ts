@@ -94,7 +94,10 @@ function entriesOf(
 ): Buffer[] {
   const before = context.lastBundle
   if (before?.tile === tile && !bundle.subarray(0, before.bytes.length).equals(before.bytes))
-    throw new ProofError('archive_object', 'has other entries than the bundle before it')
+    throw new ProofError(
+      'archive_object',
+      'the object has other entries than the earlier bundle of the same tile',
+    )
   context.lastBundle = { tile, bytes: bundle }
   return splitBundle(bundle, width)
 }

@@ -36,7 +36,10 @@ export async function readPiece({ from, end, lines, documents }: PieceBytes): Pr
     if (slice.isOver) await slice.next()
     const line = parseArchiveLine(bytes)
     if (line.seq !== from + parsed.length || line.seq >= end)
-      throw new ProofError('archive_object', `has the line of entry ${line.seq}`)
+      throw new ProofError(
+        'archive_object',
+        `the object has a line of entry ${line.seq} in the position of entry ${from + parsed.length}, or too many lines`,
+      )
     parsed.push(line)
     documentCount += line.documents.length
   }

@@ -148,7 +148,7 @@ test('refuses an erasure row that names an entry of another kind', async (t) => 
      where first_seq = ${record.entry.seq}`,
   )
   await eraser.run()
-  assert.match(eraser.logged[0]!.err!.message, /the entry is record-notarized, not an erasure/)
+  assert.match(eraser.logged[0]!.err!.message, /named as the erasure is record-notarized, not payload-erased/)
   assert.equal((await storedOf(app, [record.id])).length, 1)
 })
 

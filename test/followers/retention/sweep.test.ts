@@ -209,7 +209,10 @@ test('a rule that contradicts its signed entry erases nothing and is logged', as
   end $$`)
   await sweeper.run(2)
   assert.deepEqual(sweeper.observed, [])
-  assert.match(sweeper.logged[0]!, /retention_rules: the rule of seq \d+ differs from what was signed/)
+  assert.match(
+    sweeper.logged[0]!,
+    /the retention rule of entry \d+ in the table retention_rules differs from what was signed/,
+  )
   const [place] = await app.sql(
     `select next_seq::int as next, due_at < now() + interval '15 minutes' as soon from tallystick.retention_sweeps where ledger_id = $1`,
     [app.ledgerId],

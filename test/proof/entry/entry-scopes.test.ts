@@ -31,16 +31,16 @@ for (const kind of KINDS) {
   test(`${kind} is accepted only from ${[scope, system && 'system'].filter(Boolean).join(' and ')}`, () => {
     const asSystem = () => actorsWith([]).verifyActor(by(kind, 'system', null))
     if (system) asSystem()
-    else assertRefused('actor_not_entitled', asSystem, /system cannot make/)
+    else assertRefused('actor_not_entitled', asSystem, /must be an agent, not system/)
     const asKey = (scopes: readonly string[]) => actorsWith(scopes).verifyActor(by(kind, agent, key))
     if (scope === null) {
-      assertRefused('actor_not_entitled', () => asKey(SCOPES), /only system can make/)
+      assertRefused('actor_not_entitled', () => asKey(SCOPES), /must be system, not an agent/)
       return
     }
     asKey([scope])
     const others = SCOPES.filter((one) => one !== scope)
     assert.equal(others.length, SCOPES.length - 1, 'a scope that no key can have')
-    assertRefused('actor_not_entitled', () => asKey(others), /has no scope/)
+    assertRefused('actor_not_entitled', () => asKey(others), /lacks the scope/)
   })
 }
 

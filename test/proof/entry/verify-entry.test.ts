@@ -156,7 +156,11 @@ test('refuses claims that contradict the statement', () => {
   } as const
   const claims = 'claims_contradict_statement'
   assertRefused(claims, () => verify(chain, chain.append({ ...entry, subject: 'b/1' })), /subject is b\/1/)
-  assertRefused(claims, () => verify(chain, chain.append({ ...entry, issuedAtSeconds: 1 })), /issued at 1/)
+  assertRefused(
+    claims,
+    () => verify(chain, chain.append({ ...entry, issuedAtSeconds: 1 })),
+    /issued at second 1,/,
+  )
 })
 
 test('refuses a line whose kind, time or leaf contradicts its envelope', () => {
@@ -208,7 +212,7 @@ test('refuses a batch with another item, order, or number of items than was sign
   const [a, b, c] = line.items!
   const refused = (items: TestLine['items'], pattern: RegExp) =>
     assertRefused('batch_contradicts_statement', () => verify(chain, { ...line, items }), pattern)
-  refused(null, /batch-notarized without items/)
+  refused(null, /batch-notarized must have items/)
   refused([a!, b!], /2 items, but 3 were signed/)
   refused([b!, a!, c!], /root/)
   refused([a!, b!, { ...c!, type: 'generic/2' }], /root/)

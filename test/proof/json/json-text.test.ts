@@ -235,7 +235,10 @@ describe('refuses with a code', () => {
   test('the message names the position, also after names with escapes', () => {
     assert.throws(() => parseJsonText('{"\\n":1 x}'), /unexpected "x" at character 8/)
     assert.throws(() => parseJsonText('{"\\n":1'), /the text ends at character 7/)
-    assert.throws(() => parseJsonText('{"a":[[1]]}', { depthMax: 2 }), /deeper than 2 at character 6/)
+    assert.throws(
+      () => parseJsonText('{"a":[[1]]}', { depthMax: 2 }),
+      /nested more than 2 levels deep at character 6/,
+    )
     assert.throws(() => parseJsonText('[ 1, 1e400]'), /1e400 at character 5 would change/)
   })
 

@@ -343,7 +343,7 @@ test('the digest over all keys is the same for registered and loaded keys, and c
   const other = new LedgerAgentKeys(providers)
   other.load(rows.map((row) => ({ ...row, revokedSeq: null })))
   assert.notDeepEqual(other.digest, keys.digest)
-  assertRefused('key_not_current', () => loaded.refuse(second.kidHex), /agent's key/)
+  assertRefused('key_not_current', () => loaded.refuse(second.kidHex), /belongs to an agent/)
   loaded.refuse('00')
 })
 

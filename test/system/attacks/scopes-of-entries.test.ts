@@ -47,7 +47,10 @@ for (const [kind, forge] of Object.entries(FORGED)) {
       return forge(chain, { key: reader })
     })
     assert.equal(byReader.code, 1, byReader.stdout)
-    assert.match(byReader.stdout, new RegExp(`seq=${byReader.seq} code=actor_not_entitled reason=.*no scope`))
+    assert.match(
+      byReader.stdout,
+      new RegExp(`seq=${byReader.seq} code=actor_not_entitled reason=.*lacks the scope`),
+    )
     const bySystem = await verify((chain) => forge(chain, { actor: 'system', key: undefined }))
     assert.equal(bySystem.code, BY_SYSTEM.includes(kind) ? 0 : 1, bySystem.stdout)
     if (bySystem.code === 1) assert.match(bySystem.stdout, new RegExp(`seq=${bySystem.seq} code=actor_not_`))

@@ -16,8 +16,8 @@ export type Mutation = {
 export const MUTATIONS: readonly Mutation[] = [
   {
     file: 'src/proof/tree/merkle.ts',
-    from: "if (last !== 0) throw new ProofError('merkle_path', `\u0024{path.length} hashes are too few for",
-    to: "if (last < 0) throw new ProofError('merkle_path', `\u0024{path.length} hashes are too few for",
+    from: "if (last !== 0)\n    throw new ProofError('merkle_path', `the path has \u0024{path.length} hashes, too few for",
+    to: "if (last < 0)\n    throw new ProofError('merkle_path', `the path has \u0024{path.length} hashes, too few for",
     breaks: 'an inclusion path that is too short is refused',
   },
   {
@@ -94,7 +94,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     file: 'src/proof/json/jcs.ts',
-    from: "if (!text.isWellFormed()) throw new ProofError('json_surrogate', 'a lone surrogate')",
+    from: "if (!text.isWellFormed()) throw new ProofError('json_surrogate', 'a string has a lone surrogate')",
     to: '',
     breaks: 'text with half of a surrogate pair has no canonical form',
   },
@@ -280,7 +280,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     file: 'migrations/functions/guards.sql',
-    from: 'if old.size = 0 then return old; end if;  -- its ledger-created was refused, so the ledger never began',
+    from: 'if old.size = 0 then return old; end if;  -- the ledger-created was refused, so the ledger has no entry',
     to: 'return old;',
     breaks: 'the head of a ledger with entries cannot be deleted',
   },

@@ -113,12 +113,13 @@ class Actors:
         key = self.signing[entry.kid]
         if statement.predicate['actor'] != key.agent:
             raise Refused(
-                'key_of_another_agent', f'the key {entry.kid.hex()} belongs to {key.agent}, not to {statement.predicate["actor"]}'
+                'key_of_another_agent',
+                f'the key {entry.kid.hex()} belongs to {key.agent}, but signed an entry of {statement.predicate["actor"]}',
             )
         if key.revoked:
-            raise Refused('key_not_valid', f'the key {entry.kid.hex()} was already revoked')
+            raise Refused('key_not_valid', f'the key {entry.kid.hex()} was revoked before this entry')
         if entry.kind not in SIGNED_BY_AGENTS:
-            raise Refused('actor_not_entitled', f'agents cannot sign {entry.kind}')
+            raise Refused('actor_not_entitled', f'the entry is signed by an agent, but {entry.kind} must be signed by the server')
 
     def check_signed_by(self, entry: Entry, current_kid: bytes, statement: Statement) -> bool:
         """Returns whether an agent signed the entry, and not the server. Raises Refused if the line's
@@ -129,7 +130,9 @@ class Actors:
             self.check_signer(entry, statement)
         self._check_required(entry, statement)
         if not by_agent and entry.kid != current_kid:
-            raise Refused('key_not_current', f'signed by {entry.kid.hex()}, but the current key is {current_kid.hex()}')
+            raise Refused(
+                'key_not_current', f'the entry is signed by {entry.kid.hex()}, but the current key of the ledger is {current_kid.hex()}'
+            )
         if by_agent != (entry.signer is not None):
             found = 'an agent signed, but the line has no signer' if by_agent else 'the line has a signer, but the server signed'
             raise Refused('line_contradicts_envelope', found)
@@ -142,10 +145,10 @@ class Actors:
         scope = SCOPES.get(entry.kind)
         if actor == SYSTEM:
             if scope is not None and entry.kind not in ALSO_SYSTEM:
-                raise Refused('actor_not_entitled', f'system cannot make {entry.kind}')
+                raise Refused('actor_not_entitled', f'the actor of {entry.kind} must be an agent, not system')
             return
         if scope is None:
-            raise Refused('actor_not_entitled', f'only system can make {entry.kind}')
+            raise Refused('actor_not_entitled', f'the actor of {entry.kind} must be system, not an agent')
         acts_for = {predicate['onBehalfOf']} if 'onBehalfOf' in predicate else set()
         if entry.batch is not None:
             acts_for |= entry.batch.agents
@@ -156,7 +159,7 @@ class Actors:
         key = self._api_key(predicate['key'], actor, entry.ms)
         self._check_scope(statement, key, scope)
         if acts_for and 'agents:act' not in key.scopes:
-            raise Refused('actor_not_entitled', f'{predicate["key"]} has no scope agents:act, which onBehalfOf needs')
+            raise Refused('actor_not_entitled', f'the API key {predicate["key"]} lacks the scope agents:act, which onBehalfOf needs')
 
     def check_agent(self, name: str, ms: int) -> None:
         """Checks that an agent is registered and not disabled. Checks nothing in a chain without
@@ -166,19 +169,19 @@ class Actors:
             return
         agent = self.agents.get(name)
         if agent is None:
-            raise Refused('agent_not_registered', f'{name} was not registered')
+            raise Refused('agent_not_registered', f'no earlier entry registers {name}')
         if agent.disabled_ms is not None and ms > agent.disabled_ms + KEY_LINGER_MS_MAX:
-            raise Refused('agent_disabled', f'{name} was already disabled')
+            raise Refused('agent_disabled', f'{name} was disabled before this entry')
 
     def _api_key(self, name: str, actor: str, ms: int) -> ApiKey:
         key = self.api_keys.get(name)
         if key is None:
-            raise Refused('key_not_created', f'{name}, used by {actor}, was not created')
+            raise Refused('key_not_created', f'no earlier entry creates the API key {name}, which {actor} used')
         if key.agent != actor:
-            raise Refused('key_of_another_agent', f'{name} belongs to {key.agent}, not to {actor}')
+            raise Refused('key_of_another_agent', f'the API key {name} belongs to {key.agent}, but {actor} used the key')
         ends = [end for end in (key.revoked_ms, key.expires_ms) if end is not None]
         if ends and ms > min(ends) + KEY_LINGER_MS_MAX:
-            raise Refused('key_not_valid', f'{name} was already revoked, or had expired')
+            raise Refused('key_not_valid', f'the API key {name} was revoked or expired before this entry')
         return key
 
     def _check_scope(self, statement: Statement, key: ApiKey, scope: str) -> None:
@@ -186,7 +189,7 @@ class Actors:
         if statement.kind in ABOUT_AGENT_KEYS and predicate['agent'] == predicate['actor']:
             scope = WRITE if statement.kind == 'agent-key-revoked' or 'endorsement' in predicate else scope
         if scope not in key.scopes:
-            raise Refused('actor_not_entitled', f'{predicate["key"]} has no scope {scope}, which {statement.kind} needs')
+            raise Refused('actor_not_entitled', f'the API key {predicate["key"]} lacks the scope {scope}, which {statement.kind} needs')
 
     def _check_required(self, entry: Entry, statement: Statement) -> None:
         """Checks that agents with `required` signed entries in their name."""
@@ -227,7 +230,7 @@ class Actors:
         name = statement.predicate['agent']
         agent = self.agents.get(name)
         if agent is None or agent.digest != statement.digest:
-            raise Refused('subject_unknown', f'{name} was not registered with this digest')
+            raise Refused('subject_unknown', f'no earlier entry registers {name} with the digest that this entry names')
         return agent
 
     def create_key(self, statement: Statement) -> None:
@@ -244,7 +247,7 @@ class Actors:
         name = statement.subjects[0].name
         key = self.api_keys.get(name)
         if key is None or key.digest != statement.digest:
-            raise Refused('subject_unknown', f'{name} was not created with this digest')
+            raise Refused('subject_unknown', f'no earlier entry creates the API key {name} with the digest that this entry names')
         if key.revoked_ms is not None:
             raise Refused('duplicate_subject', f'{name} is revoked twice')
         key.revoked_ms = statement.ms
@@ -258,7 +261,7 @@ class Actors:
             raise Refused('duplicate_subject', f'the key {key.kid.hex()} was already a key of an agent or of the ledger')
         text = possession_text(statement)
         if not is_signed(key, f.from_base64(predicate['proof'], 'a proof'), text):
-            raise Refused('agent_key_refused', f'possession of the key {key.kid.hex()} was not proven')
+            raise Refused('agent_key_refused', f'the proof of possession of the key {key.kid.hex()} does not verify')
         self._check_endorsement(predicate, text, agent)
         if agent.current_keys >= AGENT_KEYS_MAX:
             raise Refused('agent_key_refused', f'{predicate["agent"]} already has {AGENT_KEYS_MAX} current keys')
@@ -281,7 +284,9 @@ class Actors:
     def check_all_pinned(self) -> None:
         for agent, kids in self.pinned.items():
             if not kids & self.trusted:
-                raise Refused('trusted_key_absent', f'{agent} has none of the given keys: {", ".join(sorted(kid.hex() for kid in kids))}')
+                raise Refused(
+                    'trusted_key_absent', f'{agent} has registered none of the given keys: {", ".join(sorted(kid.hex() for kid in kids))}'
+                )
 
     def _check_endorsement(self, predicate: dict[str, Any], text: bytes, agent: Agent) -> None:
         endorsement = predicate.get('endorsement')
@@ -300,7 +305,9 @@ class Actors:
         agent = self._as_registered(statement)
         key = self.signing.get(bytes.fromhex(predicate['kid']))
         if key is None or key.agent != predicate['agent']:
-            raise Refused('subject_unknown', f'{predicate["agent"]} has no key {predicate["kid"]}')
+            raise Refused(
+                'subject_unknown', f'{predicate["agent"]} has registered no signing key {predicate["kid"]}, so the key cannot be revoked'
+            )
         if key.revoked:
             raise Refused('duplicate_subject', f'the key {predicate["kid"]} is revoked twice')
         key.revoked = True

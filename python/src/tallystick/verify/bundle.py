@@ -150,7 +150,7 @@ class _Bundle:
         if statement.kind != 'batch-notarized':
             raise Refused('batch_contradicts_statement', f'{statement.kind} cannot have items')
         if not value['items']:
-            raise Refused('entry_unrelated', 'a batch without any of its records')
+            raise Refused('entry_unrelated', 'the bundle has a batch without any record of the batch')
         if received is not None:
             raise Refused('received_mismatch', 'a batch cannot have a received entry')
         items = [verify_item(proof, statement) for proof in value['items']]
@@ -214,13 +214,13 @@ class _Bundle:
 
     def _check_seq(self, entry: Entry) -> None:
         if entry.seq <= self.last_seq:
-            raise Refused('seq_not_dense', f'seq {entry.seq} comes after {self.last_seq}')
+            raise Refused('seq_not_dense', f'the entries must be in the order of seq, but seq {entry.seq} comes after seq {self.last_seq}')
         if self.span is None:
             return
         start, end = self.span
         wanted = self.last_seq + 1 if self.last_seq >= start else start
         if (wanted <= end and entry.seq > wanted) or (start <= entry.seq <= end and entry.seq != wanted):
-            raise Refused('seq_not_dense', f'seq {entry.seq} is in the position of {wanted}')
+            raise Refused('seq_not_dense', f'the next entry must have seq {wanted}, but has seq {entry.seq}')
 
     def _define(self, entry: Entry, statement: Statement) -> None:
         definition = statement.predicate['definition']
@@ -231,7 +231,7 @@ class _Bundle:
         self.issuer = entry.issuer
         key = note_key(definition['origin'], f.from_base64(definition['noteKey'], 'the note key'))
         if self.trust.note_key is not None and self.trust.note_key.text != key.text:
-            raise Refused('trusted_key_absent', f'the ledger’s definition names another note key: {key.text}')
+            raise Refused('trusted_key_absent', f'the ledger’s definition names the note key {key.text}, which is not the given note key')
         self._begin(parse_checkpoint(self.first['checkpoint']), key)
 
     def _begin(self, checkpoint: Checkpoint, key: NoteKey) -> None:
@@ -254,9 +254,11 @@ class _Bundle:
 
     def _check_author(self, entry: Entry, statement: Statement) -> None:
         if statement.ledger != self.ledger:
-            raise Refused('ledger_foreign', f'an entry of {statement.ledger} is in a bundle of {self.ledger}')
+            raise Refused('ledger_foreign', f'the bundle belongs to {self.ledger}, but has an entry of {statement.ledger}')
         if entry.issuer != self.issuer:
-            raise Refused('ledger_foreign', f'issued by {entry.issuer[:64]!r}, not by {self.issuer[:64]!r}')
+            raise Refused(
+                'ledger_foreign', f'the entry was issued by {entry.issuer[:64]!r}, but the issuer of the ledger is {self.issuer[:64]!r}'
+            )
         self.agent_signed += self.actors.check_signed_by(entry, self.current_kid, statement)
 
     def _check_place(self, entry: Entry, path: list[str]) -> None:
@@ -275,7 +277,7 @@ class _Bundle:
         if kind == 'server-key-rotated':
             kid = bytes.fromhex(statement.predicate['newKey']['kid'])
             if kid in self.actors.signing:
-                raise Refused('key_not_current', f'the key {kid.hex()} of an agent cannot become a key of the ledger')
+                raise Refused('key_not_current', f'the key {kid.hex()} belongs to an agent, so the key cannot become a key of the ledger')
             if kid in self.named:
                 raise Refused('key_not_current', f'the key {kid.hex()} was already a key of the ledger')
             self.current_kid = kid
@@ -299,7 +301,7 @@ class _Bundle:
             check_pair(self.registering.foreign, self.registering.recorded_at, statement.digest, statement.predicate)
             self._judge(self.registering.foreign, statement.predicate['policy'])
         elif not self._in_range(entry.seq) and kind not in _ABOUT_KEYS and kind != 'payload-erased':
-            raise Refused('entry_unrelated', f'entry {entry.seq}, {kind}: it does not belong to the range')
+            raise Refused('entry_unrelated', f'entry {entry.seq}, {kind}: the entry does not belong to the range')
 
     def _set_policy(self, entry: Entry, statement: Statement) -> None:
         leaf = entry.leaf.hex()
@@ -311,7 +313,7 @@ class _Bundle:
 
     def _judge(self, foreign: Foreign, policy: str) -> None:
         if self.policy_of_range not in (None, policy):
-            raise Refused('policy_refused', f'registered under the policy {policy}, which is not the newest')
+            raise Refused('policy_refused', f'the statement was registered under the policy {policy}, which was not the newest policy')
         if policy in self.policies:
             judge(foreign, self.policies[policy])
             self.unused_policies.discard(policy)
@@ -320,7 +322,9 @@ class _Bundle:
     def _erase(self, entry: Entry, statement: Statement) -> None:
         is_missing = take_erasure(self.pending, self.erased_names, entry.seq, statement)
         if not is_missing and not self._in_range(entry.seq):
-            raise Refused('entry_unrelated', f'entry {entry.seq}, payload-erased: it erases no document that is missing here')
+            raise Refused(
+                'entry_unrelated', f'entry {entry.seq}, payload-erased: the entry erases no document that is missing in the bundle'
+            )
         self.erased += is_missing
 
     def _follow_selection(self, entry: Entry, statement: Statement, items: list[dict[str, Any]] | None) -> None:
@@ -344,7 +348,7 @@ class _Bundle:
                 self._add_completion(statement.predicate['completion'])
             self._relate(entry)
         elif kind not in _ABOUT_KEYS and kind != 'payload-erased':
-            raise Refused('entry_unrelated', f'entry {entry.seq}, {kind}: it does not belong to a record of the selection')
+            raise Refused('entry_unrelated', f'entry {entry.seq}, {kind}: the entry does not belong to a record of the selection')
 
     def _add_completion(self, name: str) -> None:
         if name in self.completions:
@@ -379,14 +383,14 @@ class _Bundle:
                 raise Refused('entry_unrelated', f'{name} does not match the filter')
         elif 'record' in of:
             if name != of['record']:
-                raise Refused('entry_unrelated', f'{name} is not the record {of["record"]}')
+                raise Refused('entry_unrelated', f'the bundle is of the record {of["record"]}, but also has the record {name}')
         elif name != of['run'] and made.get('parent') not in self.records:
             found = f'the parent {made["parent"]}, which is not in the run' if 'parent' in made else 'no parent, so it is not in the run'
             raise Refused('parent_absent', f'{name} has {found}')
 
     def end(self, declared: int) -> BundleReport:
         if declared != self.count:
-            raise Refused('bundle_incomplete', f'the bundle has {self.count} entries, but its last line says {declared}')
+            raise Refused('bundle_incomplete', f'the bundle has {self.count} entries, but its last line names {declared}')
         if self.checkpoint is None:
             raise Refused('bundle_incomplete', 'the bundle has no entry')
         if self.span is not None:
@@ -401,7 +405,7 @@ class _Bundle:
             found = f'the document of {name} at seq {of} is missing, and entry {by}, named as its erasure, is not in the bundle'
             raise Refused('erasure_unexplained', found)
         if self.unused_policies:
-            raise Refused('entry_unrelated', f'no statement here was registered under the policy {min(self.unused_policies)}')
+            raise Refused('entry_unrelated', f'no statement of the bundle was registered under the policy {min(self.unused_policies)}')
         self._check_named()
         return self._report(cover(self.checkpoint, self.joined, self.cosignatures, self.newest))
 

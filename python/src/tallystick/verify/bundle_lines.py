@@ -129,5 +129,5 @@ def parse_last(data: bytes) -> int:
     except Refused:
         value = None
     if f.filled(value, frozenset(('entries',)), _NONE) is None or not f.is_integer(value['entries'], 0):
-        raise Refused('bundle_incomplete', 'cut off: its last line is not {"entries":…}; make the bundle again')
+        raise Refused('bundle_incomplete', 'the bundle was cut off, because its last line is not {"entries":…}: make the bundle again')
     return int(value['entries'])

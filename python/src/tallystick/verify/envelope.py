@@ -29,7 +29,7 @@ def parse_envelope(data: bytes) -> Envelope:
         raise Refused('envelope_too_large', f'the envelope has {len(data)} bytes, more than {ENVELOPE_BYTES_MAX}')
     protected, unprotected, payload, signature = attached_parts(data, deterministic=True)
     if unprotected:
-        raise Refused('cose_unprotected', 'the unprotected header is not empty')
+        raise Refused('cose_unprotected', 'the unprotected header must be empty')
     header = decode(protected, deterministic=True)
     if not isinstance(header, dict):
         raise Refused('cose_header', 'the protected header is not a map')
@@ -80,9 +80,9 @@ def _header(header: dict[Any, Any]) -> tuple[str, bytes, str, str, int]:
         raise Refused('cose_header', f'the claims have the labels {labels_of(claims)}, not 1, 2 and 6')
     issuer, subject, seconds = claims[1], claims[2], claims[6]
     if not isinstance(issuer, str) or not isinstance(subject, str):
-        raise Refused('cose_header', 'issuer or subject is not a text')
+        raise Refused('cose_header', 'the issuer or the subject of the claims is not a text')
     if type(seconds) is not int or not 0 <= seconds <= INTEGER_MAX:
-        raise Refused('cose_header', 'issued-at is not a number of seconds')
+        raise Refused('cose_header', 'issued-at of the claims is not a number of seconds')
     return ALGORITHMS[header[1]], kid, issuer, subject, seconds
 
 
@@ -97,4 +97,4 @@ def check_signature(envelope: Envelope, key: Key) -> None:
     if envelope.kid != key.kid:
         raise Refused('kid_mismatch', f'the kid {envelope.kid.hex()} is not the thumbprint of the key, {key.kid.hex()}')
     if not is_signed(key, envelope.signature, signature_structure(envelope.protected, envelope.payload)):
-        raise Refused('signature_invalid', f'not signed by {envelope.kid.hex()}, or changed after signing')
+        raise Refused('signature_invalid', f'the envelope was not signed by the key {envelope.kid.hex()}, or was changed after signing')

@@ -169,7 +169,7 @@ def _parse_last(data: bytes) -> str | None:
     except Refused:
         value = None
     if not isinstance(value, dict) or value.keys() != {'checkpoint'}:
-        raise Refused('export_incomplete', 'cut off: its last line is not {"checkpoint":…}; export it again')
+        raise Refused('export_incomplete', 'the export was cut off, because its last line is not {"checkpoint":…}: export the ledger again')
     note = value['checkpoint']
     if note is not None and not isinstance(note, str):
         raise Refused('export_incomplete', 'the checkpoint in the last line is neither null nor a text')
@@ -237,7 +237,9 @@ def _digests(lines: Lines) -> Callable[[int], dict[str, str]]:
 
 def _check_named(state: Ledger, trust: Trust, header: Header) -> None:
     if state.definition is not None and state.definition.ledger != header.ledger:
-        raise Refused('ledger_foreign', f'the first line says {header.ledger[:64]!r}, but the chain belongs to {state.definition.ledger}')
+        raise Refused(
+            'ledger_foreign', f'the first line names the ledger {header.ledger[:64]!r}, but the chain belongs to {state.definition.ledger}'
+        )
     for kid in trust.kids:
         if kid not in state.server_kids:
             raise Refused('trusted_key_absent', f'no entry introduces the key {kid.hex()}, which was given')

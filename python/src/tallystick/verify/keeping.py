@@ -33,12 +33,14 @@ class Keeping:
         elif entry.kind == 'hold-lifted':
             hold = self.holds.get(int(predicate['seq']))
             if hold is None or hold.case != predicate['case']:
-                raise Refused('subject_unknown', f'seq {int(predicate["seq"])} did not set a hold of this case, or it was lifted')
+                raise Refused(
+                    'subject_unknown', f'entry {int(predicate["seq"])} did not set a hold of this case, or the hold was already lifted'
+                )
             self._lift(int(predicate['seq']), hold)
         elif entry.kind == 'subject-erased':
             others = set(map(int, predicate['erased'])) - self.erasures
             if others:
-                raise Refused('erasure_of_nothing', f'seq {min(others)} is not an earlier erasure')
+                raise Refused('erasure_of_nothing', f'entry {min(others)}, named as an erasure, is not an earlier entry payload-erased')
         elif predicate['from'] > predicate['to'] or predicate['to'] >= entry.seq:
             start, end = int(predicate['from']), int(predicate['to'])
             raise Refused('subject_unknown', f'entries {start} to {end} must all be before entry {entry.seq}')
@@ -47,9 +49,9 @@ class Keeping:
         predicate, name = statement.predicate, statement.subjects[0].name
         rule = predicate.get('rule')
         if (predicate['actor'] == 'system') != (rule is not None):
-            raise Refused('actor_not_entitled', 'system may only erase by a retention rule, and agents only without one')
+            raise Refused('actor_not_entitled', 'system may only erase by a retention rule, and agents only without a rule')
         if rule is not None and self.rules.get(int(rule)) is None:
-            raise Refused('subject_unknown', f'seq {int(rule)} did not set a retention rule with an end')
+            raise Refused('subject_unknown', f'entry {int(rule)} did not set a retention rule with a number of days')
         seqs = self.of_all or self.of_records.get(name.split('/')[0])
         if seqs:
             raise Refused(

@@ -140,7 +140,7 @@ class Ledger:
 
     def take(self, entry: Entry) -> None:
         if entry.seq != self.size:
-            raise Refused('seq_not_dense', f'seq {entry.seq} is in the position of {self.size}', self.size)
+            raise Refused('seq_not_dense', f'the next entry must have seq {self.size}, but has seq {entry.seq}', self.size)
         if (entry.kind == 'ledger-created') != (entry.seq == 0):
             found = f'seq {entry.seq} is {entry.kind}: ledger-created must be the first entry, and no other'
             raise Refused('ledger_created_misplaced', found)
@@ -188,23 +188,28 @@ class Ledger:
         definition = self.definition
         assert definition is not None
         if statement.ledger != definition.ledger:
-            raise Refused('ledger_foreign', f'an entry of {statement.ledger} is in {definition.ledger}')
+            raise Refused('ledger_foreign', f'the chain belongs to {definition.ledger}, but has an entry of {statement.ledger}')
         if entry.issuer != definition.issuer:
-            raise Refused('ledger_foreign', f'issued by {entry.issuer[:64]!r}, not by {definition.issuer[:64]!r}')
+            raise Refused(
+                'ledger_foreign',
+                f'the entry was issued by {entry.issuer[:64]!r}, but the issuer of the ledger is {definition.issuer[:64]!r}',
+            )
 
     def _check_compromised(self, entry: Entry) -> None:
         if entry.kid not in self.expected.compromised:
             return
         since = self.expected.compromised[entry.kid]
         if since is not None and entry.ms >= since:
-            raise Refused('key_compromised', f'recorded at {entry.recorded_at}, when the key {entry.kid.hex()} was already compromised')
+            raise Refused(
+                'key_compromised', f'the entry was recorded at {entry.recorded_at}, when the key {entry.kid.hex()} was already compromised'
+            )
         if entry.seq >= self.expected.covered_outside:
             self.uncovered_kid = self.uncovered_kid or entry.kid
 
     def _link(self, entry: Entry) -> None:
         chain = link(self.chain, entry.leaf)
         if chain != entry.chain:
-            raise Refused('chain_broken', f'chain is {entry.chain.hex()}, but the computed chain hash is {chain.hex()}')
+            raise Refused('chain_broken', f'the entry has the chain hash {entry.chain.hex()}, but the computed chain hash is {chain.hex()}')
         if entry.kind not in _FOUND_BY_IDS:
             if entry.leaf in self.leaves:
                 raise Refused('duplicate_envelope', 'the same envelope is in the chain twice')
@@ -248,7 +253,7 @@ class Ledger:
             if head.root != self.tree.root() or head.chain not in (None, self.chain):
                 raise Refused(head.code, f'a checkpoint or receipt of size {self.size} has another root or chain hash than these entries')
         if any(leaf != entry.leaf for leaf in self.places.get(entry.seq, ())):
-            raise Refused('receipt_mismatch', f'a receipt shows another entry at seq {entry.seq}')
+            raise Refused('receipt_mismatch', f'a receipt was issued for another entry at seq {entry.seq} than the entry in this chain')
 
     # The methods from here on apply the changes of each kind of entry.
 
@@ -265,7 +270,7 @@ class Ledger:
         self._check_definition(statement)
         kid = bytes.fromhex(statement.predicate['newKey']['kid'])
         if kid in self.actors.signing:
-            raise Refused('key_not_current', f'the key {kid.hex()} of an agent cannot become a key of the ledger')
+            raise Refused('key_not_current', f'the key {kid.hex()} belongs to an agent, so the key cannot become a key of the ledger')
         if kid in self.server_kids:
             raise Refused('key_not_current', f'the key {kid.hex()} was already a key of the ledger')
         self.current_kid = kid
@@ -290,7 +295,9 @@ class Ledger:
         self._check_types(entry, {predicate['type']})
         if self.types[predicate['type']] not in (None, predicate['typeDigest']):
             raise Refused(
-                'type_unknown', f'{predicate["type"]} has the digest {self.types[predicate["type"]]}, not {predicate["typeDigest"]}'
+                'type_unknown',
+                f'the type {predicate["type"]} was registered with the digest {self.types[predicate["type"]]}, '
+                f'but the record names {predicate["typeDigest"]}',
             )
         record = Record(statement, entry.leaf)
         self._add_record(f.id_number(predicate['record']), record)
@@ -309,7 +316,7 @@ class Ledger:
 
     def _check_types(self, entry: Entry, names: Set[str]) -> None:
         for name in names - self.types.keys():
-            raise Refused('type_unknown', f'the type {name} was not registered')
+            raise Refused('type_unknown', f'no earlier entry registers the type {name}')
         if entry.kid not in self.actors.signing:
             for name in names & self.agent_signed_types:
                 raise Refused('agent_signature_missing', f'agents must sign records of {name} themselves')
@@ -353,9 +360,9 @@ class Ledger:
         name = statement.predicate['record']
         record = self.records.get(f.id_number(name))
         if record is None or record.payload != statement.digest:
-            raise Refused('subject_unknown', f'no gated record {name} was created here with this payload')
+            raise Refused('subject_unknown', f'no gated record {name} was created in this ledger with this payload')
         if record.principal != statement.party:
-            raise Refused('actor_not_entitled', f'only its principal can share {name}, not {statement.party}')
+            raise Refused('actor_not_entitled', f'only the principal of {name} can share the record, not {statement.party}')
         self.peerings.share_later(statement)
 
     def _erase(self, entry: Entry, statement: Statement) -> None:
@@ -366,7 +373,7 @@ class Ledger:
         if of >= entry.seq:
             raise Refused('erasure_of_nothing', f'seq {of} is not before the erasure')
         if not is_missing and self.digests_of(of).get(subject.name) != subject.digest:
-            raise Refused('erasure_of_nothing', f'no {subject.name} with this digest at seq {of}')
+            raise Refused('erasure_of_nothing', f'entry {of} has no {subject.name} with this digest, so nothing can be erased')
         by, key = predicate['actor'], predicate.get('key', '')
         self.erasures.append(Erasure(entry.seq, subject.name, of, predicate['code'], by, key, predicate['recordedAt']))
 
@@ -382,13 +389,18 @@ class Ledger:
         found = statement.predicate['found']
         if found['size'] != entry.seq or found['chain'] != self.chain_before.hex():
             raise Refused(
-                'chain_broken', f'restored from {int(found["size"])} entries, but there are {entry.seq}, or their chain hash differs'
+                'chain_broken',
+                f'the entry names the restored state of {int(found["size"])} entries, '
+                f'but {entry.seq} entries are before this entry, or their chain hash differs',
             )
 
     def _check_definition(self, statement: Statement) -> None:
         assert self.definition is not None
         if statement.digest != self.definition.digest:
-            raise Refused('definition_mismatch', f'the ledger’s definition has the digest {self.definition.digest}, not {statement.digest}')
+            raise Refused(
+                'definition_mismatch',
+                f'the ledger’s definition has the digest {self.definition.digest}, but the entry names {statement.digest}',
+            )
 
     def _set_policy(self, entry: Entry, statement: Statement) -> None:
         self._check_definition(statement)
@@ -406,7 +418,9 @@ class Ledger:
         if self.policy is None:
             raise Refused('policy_refused', 'a statement was registered before a policy was set')
         if predicate['policy'] != self.policy[0]:
-            raise Refused('policy_refused', f'registered under the policy {predicate["policy"]}, which is not the newest')
+            raise Refused(
+                'policy_refused', f'the statement was registered under the policy {predicate["policy"]}, which was not the newest policy'
+            )
         judge(foreign, self.policy[1])
         self.add_id(statement.subjects[0].name)
 

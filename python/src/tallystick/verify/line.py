@@ -219,7 +219,7 @@ def check_agrees(claims: dict[str, Any], statement: Statement, leaf: bytes) -> N
     """Checks that a line or a proof names the leaf, kind and time that its envelope has."""
     for name, signed in (('leaf', leaf.hex()), ('kind', statement.kind), ('recordedAt', statement.predicate['recordedAt'])):
         if claims[name] != signed:
-            raise Refused('line_contradicts_envelope', f'{name} is {signed} in the envelope, but {claims[name][:64]!r} beside it')
+            raise Refused('line_contradicts_envelope', f'{name} is {signed} in the envelope, but {claims[name][:64]!r} in the line')
 
 
 def _signer(value: dict[str, Any], envelope: Envelope) -> Key:
@@ -228,7 +228,9 @@ def _signer(value: dict[str, Any], envelope: Envelope) -> Key:
     """
     key = parse_key(value['alg'], f.from_base64(value['spki'], 'a key'))
     if key.kid != envelope.kid:
-        raise Refused('line_contradicts_envelope', f'signer is {key.kid.hex()}, but {envelope.kid.hex()} signed the envelope')
+        raise Refused(
+            'line_contradicts_envelope', f'the line names the signer {key.kid.hex()}, but {envelope.kid.hex()} signed the envelope'
+        )
     return key
 
 
@@ -278,7 +280,7 @@ def _verify_items(value: dict[str, Any], statement: Statement, plain: bool) -> B
             raise Refused('batch_contradicts_statement', f'{statement.kind} cannot have items')
         return None
     if items is None or len(items) != statement.predicate['count']:
-        found = f'{len(items or ())} items, but {int(statement.predicate["count"])} were signed'
+        found = f'the batch has {len(items or ())} items, but {int(statement.predicate["count"])} were signed'
         raise Refused('batch_contradicts_statement', found)
     for item in items:
         check_item(item)
@@ -303,7 +305,7 @@ def check_count(statement: Statement, count: int) -> None:
         raise Refused('batch_contradicts_statement', f'{statement.kind} cannot have items')
     if count != statement.predicate['count']:
         signed = int(statement.predicate['count'])
-        raise Refused('batch_contradicts_statement', f'the item is one of {count}, but {signed} were signed')
+        raise Refused('batch_contradicts_statement', f'the item is of a batch of {count} items, but {signed} were signed')
 
 
 def check_item(item: Any) -> None:
@@ -342,11 +344,11 @@ def verify_documents(
 ) -> tuple[Missing, ...]:
     wanted, documents = documents_of(statement, items), value['documents']
     if len(documents) != len(wanted):
-        raise Refused('document_presence', f'{len(documents)} documents, but {len(wanted)} were signed')
+        raise Refused('document_presence', f'the entry has {len(documents)} documents, but {len(wanted)} were signed')
     missing: list[Missing] = []
     for document, (subject, digest, _) in zip(documents, wanted, strict=True):
         if document['subject'] != subject:
-            raise Refused('document_presence', f'a document of {document["subject"][:64]!r} instead of {subject}')
+            raise Refused('document_presence', f'the entry has the document of {document["subject"][:64]!r} instead of {subject}')
         if document['digest'] != digest:
             raise Refused('document_digest', f'the line has the digest {document["digest"]} of {subject}, but {digest} was signed')
         if document['salt'] is None:
@@ -403,7 +405,9 @@ def check_digest(document: Any, salt: bytes, digest: str, plain: bool, subject: 
 
 def check_references(value: Any, salt: bytes, digest: str | None, plain: bool, subject: str) -> None:
     if (value is not None) != (digest is not None):
-        raise Refused('document_presence', f'the references of {subject} are {"missing" if value is None else "not signed"}')
+        raise Refused(
+            'document_presence', f'the references of {subject} are {"signed, but missing" if value is None else "present, but not signed"}'
+        )
     if value is None or digest is None:
         return
     check_digest(value, salt, digest, plain, f'the list of references of {subject}')
@@ -412,7 +416,7 @@ def check_references(value: Any, salt: bytes, digest: str | None, plain: bool, s
 def verify_received(data: bytes | None, statement: Statement) -> Received | None:
     claim = statement.predicate.get('received') or statement.predicate.get('offer')
     if (claim is None) != (data is None):
-        raise Refused('received_mismatch', f'{statement.kind} with{"out" if data is None else ""} a received entry')
+        raise Refused('received_mismatch', f'{statement.kind} {"must" if data is None else "cannot"} have a received entry')
     if claim is None or data is None:
         return None
     envelope = parse_envelope(data)
@@ -425,7 +429,7 @@ def verify_received(data: bytes | None, statement: Statement) -> Received | None
         _check_offer(statement, received)
     elif statement.kind == 'peer-key-rotated':
         if canonical(received.predicate['newKey']) != canonical(statement.predicate['newKey']):
-            raise Refused('received_mismatch', 'newKey differs from the key that the other ledger names')
+            raise Refused('received_mismatch', 'newKey differs from the new key that the received entry names')
     else:
         _check_addressed(received, statement.predicate['peer'])
     return Received(envelope, received, leaf)
@@ -476,7 +480,7 @@ def _check_offer(statement: Statement, offer: Statement) -> None:
 def _verify_foreign(value: dict[str, Any], data: bytes) -> Entry:
     foreign = parse_registered(data)
     if value['leaf'] != foreign.leaf.hex():
-        raise Refused('line_contradicts_envelope', f'leaf is {foreign.leaf.hex()} in the envelope, but {value["leaf"]!r} beside it')
+        raise Refused('line_contradicts_envelope', f'leaf is {foreign.leaf.hex()} in the envelope, but {value["leaf"]!r} in the line')
     if value['documents'] or value['items'] is not None or value['received'] is not None or value['signer'] is not None:
         raise Refused('document_presence', 'a registered statement cannot have documents, items, a received entry or a signer')
     return Entry(

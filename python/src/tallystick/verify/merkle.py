@@ -65,7 +65,7 @@ def root_by_path(leaf: bytes, index: int, size: int, path: list[bytes]) -> bytes
     node, last, root = index, size - 1, leaf
     for sibling in path:
         if last == 0:
-            raise Refused('merkle_path', f'{len(path)} hashes are too many for {size} leaves')
+            raise Refused('merkle_path', f'the path has {len(path)} hashes, too many for {size} leaves')
         if node & 1 or node == last:
             root = node_hash(sibling, root)
             while not node & 1 and node:
@@ -76,13 +76,13 @@ def root_by_path(leaf: bytes, index: int, size: int, path: list[bytes]) -> bytes
         node >>= 1
         last >>= 1
     if last:
-        raise Refused('merkle_path', f'{len(path)} hashes are too few for {size} leaves')
+        raise Refused('merkle_path', f'the path has {len(path)} hashes, too few for {size} leaves')
     return root
 
 
 def check_inclusion(leaf: bytes, index: int, size: int, path: list[bytes], root: bytes) -> None:
     if root_by_path(leaf, index, size, path) != root:
-        raise Refused('merkle_path', f'leaf {index} of {size} leads to another root')
+        raise Refused('merkle_path', f'the path from leaf {index} of {size} leads to another root than expected')
 
 
 def root_by_consistency(first: int, second: int, path: list[bytes], first_root: bytes) -> bytes:
@@ -94,7 +94,7 @@ def root_by_consistency(first: int, second: int, path: list[bytes], first_root: 
     ends = f'from {first} to {second} leaves'
     if first == second:
         if path:
-            raise Refused('merkle_path', f'{len(path)} hashes are too many {ends}')
+            raise Refused('merkle_path', f'the path {ends} has {len(path)} hashes, which are too many')
         return first_root
     nodes = list(path)
     if first & (first - 1) == 0:
@@ -108,7 +108,7 @@ def root_by_consistency(first: int, second: int, path: list[bytes], first_root: 
     old = new = nodes[0]
     for node in nodes[1:]:
         if last == 0:
-            raise Refused('merkle_path', f'{len(path)} hashes are too many {ends}')
+            raise Refused('merkle_path', f'the path {ends} has {len(path)} hashes, which are too many')
         if at & 1 or at == last:
             old = node_hash(node, old)
             new = node_hash(node, new)
@@ -120,7 +120,7 @@ def root_by_consistency(first: int, second: int, path: list[bytes], first_root: 
         at >>= 1
         last >>= 1
     if last:
-        raise Refused('merkle_path', f'{len(path)} hashes are too few {ends}')
+        raise Refused('merkle_path', f'the path {ends} has {len(path)} hashes, which are too few')
     if old != first_root:
         raise Refused('merkle_path', f'the path {ends} does not start at the smaller root')
     return new
@@ -128,4 +128,4 @@ def root_by_consistency(first: int, second: int, path: list[bytes], first_root: 
 
 def check_consistency(first: int, second: int, path: list[bytes], first_root: bytes, second_root: bytes) -> None:
     if root_by_consistency(first, second, path, first_root) != second_root:
-        raise Refused('merkle_path', f'the path from {first} to {second} leaves leads to another root')
+        raise Refused('merkle_path', f'the path from {first} to {second} leaves leads to another root than expected')

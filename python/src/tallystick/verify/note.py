@@ -83,7 +83,7 @@ def parse_checkpoint(note: str) -> Checkpoint:
     text, lines = _parse_note(note)
     parts = text.split('\n')
     if len(parts) != 5 or parts[4] or not is_key_name(parts[0]) or not _SIZE.match(parts[1]) or not parts[3].startswith('chain '):
-        raise Refused('checkpoint_syntax', 'a checkpoint must be origin, size, root and chain')
+        raise Refused('checkpoint_syntax', 'a checkpoint must have exactly the lines origin, size, root and chain')
     size = int(parts[1])
     root, chain = _hash(parts[2]), _hash(parts[3][6:])
     if size > INTEGER_MAX:
@@ -118,7 +118,7 @@ def _parse_note(note: str) -> tuple[str, tuple[Line, ...]]:
 def _line(line: str) -> Line:
     parts = line.split(' ')
     if len(parts) != 3 or parts[0] != '\u2014' or not is_key_name(parts[1]):
-        raise Refused('note_syntax', f'not a signature line: {line[:80]!r}')
+        raise Refused('note_syntax', f'this line of the note is not a signature: {line[:80]!r}')
     try:
         data = from_base64(parts[2], 'a signature')
     except Refused as refused:
@@ -192,5 +192,7 @@ def parse_witnesses(texts: list[str], least: int | None) -> tuple[list[NoteKey],
     if asked < 1 and (texts or least is not None):
         raise Refused('witnesses_too_few', 'the number of needed witnesses must be 1 or more')
     if asked > len(witnesses):
-        raise Refused('witnesses_too_few', f'{asked} of {len(witnesses)} witnesses is not possible')
+        raise Refused(
+            'witnesses_too_few', f'the number of needed witnesses must be 1 to {len(witnesses)}, the number of given witnesses, not {asked}'
+        )
     return witnesses, asked

@@ -91,7 +91,7 @@ class Peerings:
         itself = {'ledger': self.ledger, 'origin': self.origin, 'genesis': self.genesis, 'envelopeKey': self.own_key}
         for member, value in itself.items():
             if own[member] != value:
-                raise Refused('definition_mismatch', f'{member} of this ledger in the handshake is not that of the ledger')
+                raise Refused('definition_mismatch', f'the handshake names another {member} of this ledger than the ledger has')
         before = self.newest_with.get(other['ledger'])
         if name in self.peerings or (before is not None and before.state != REVOKED):
             raise Refused('duplicate_subject', f'there is already a peering with {other["ledger"]}, or one named {name}')
@@ -114,7 +114,7 @@ class Peerings:
     def _known(self, name: str) -> Peering:
         peering = self.peerings.get(name)
         if peering is None:
-            raise Refused('peer_unknown', f'{name} was not added')
+            raise Refused('peer_unknown', f'no earlier entry adds the peering {name}')
         return peering
 
     def share_created(self, statement: Statement) -> None:
@@ -123,7 +123,7 @@ class Peerings:
         performer = predicate.get('performer', '')
         ledger, remote, _ = performer.partition('/')
         if remote and all(self.peerings[peer].other != ledger for peer in peers):
-            raise Refused('not_shared', f'the record’s performer is an agent of {ledger}, but the record is not shared with it')
+            raise Refused('not_shared', f'the record’s performer is an agent of {ledger}, but the record is not shared with that ledger')
 
     def share_later(self, statement: Statement) -> None:
         self._share(statement.predicate['record'], statement.predicate['share'])
@@ -134,7 +134,7 @@ class Peerings:
         for peer in peers:
             state = self._known(peer).state
             if state not in (ACTIVE, SUSPENDED):
-                raise Refused('peer_not_active', f'{peer} is {state}')
+                raise Refused('peer_not_active', f'the peering {peer} is {state}, so this entry is not possible')
             if peer in shared:
                 raise Refused('duplicate_subject', f'{record} is shared with {peer} twice')
             shared.add(peer)
@@ -166,17 +166,20 @@ class Peerings:
         """Applies the rules for every entry of another ledger. `about`: a statement of this ledger whose subject is the peering."""
         peering = self._known(name)
         if claim['ledger'] != peering.other:
-            raise Refused('ledger_foreign', f'an entry of {claim["ledger"]} came through the peering with {peering.other}')
+            raise Refused(
+                'ledger_foreign', f'an entry of {claim["ledger"]} was received through the peering with another ledger, {peering.other}'
+            )
         if about is not None:
             _check_about(peering, about)
         seq = int(claim['seq'])
         key = peering.key_at(seq)
         if received.envelope.kid != key.kid:
-            found = f'signed by {received.envelope.kid.hex()}, but the peer’s key for entry {seq} is {key.kid.hex()}'
+            signer = received.envelope.kid.hex()
+            found = f'the peer’s entry {seq} is signed by {signer}, but the peer’s key for this entry is {key.kid.hex()}'
             raise Refused('key_not_current', found)
         check_signature(received.envelope, key)
         if peering.state != ACTIVE and not (peering.state == PENDING and received.statement.kind in _OF_PENDING):
-            raise Refused('peer_not_active', f'{name} is {peering.state}')
+            raise Refused('peer_not_active', f'the peering {name} is {peering.state}, so this entry is not possible')
         if seq in peering.received:
             code = 'offer_answered_twice' if received.statement.kind == 'step-offered' else 'received_twice'
             raise Refused(code, f'entry {seq} of {peering.other} was already received')
@@ -208,7 +211,7 @@ class Peerings:
             peering.copies[name] = Record(statement, received.leaf)
             return
         if copy is None:
-            raise Refused('subject_unknown', f'the creation of {name} was not received')
+            raise Refused('subject_unknown', f'a step of {name} was received before the creation of {name}')
         copy.step(statement, received.leaf)
         offer = statement.predicate.get('offer')
         if offer is not None and offer['ledger'] == self.ledger:
@@ -245,7 +248,7 @@ class Peerings:
         predicate = statement.predicate
         peering = self._known(predicate['peer'])
         if peering.state != ACTIVE:
-            raise Refused('peer_not_active', f'{peering.name} is {peering.state}')
+            raise Refused('peer_not_active', f'the peering {peering.name} is {peering.state}, so this entry is not possible')
         copy = peering.copies.get(predicate['record'])
         if copy is None or copy.payload != statement.digest:
             raise Refused('subject_unknown', f'{predicate["record"]} was not received from {peering.name} with this payload')

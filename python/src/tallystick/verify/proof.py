@@ -190,11 +190,12 @@ def _verify_entry(proof: dict[str, Any], keys: dict[bytes, Key], trust: OfflineT
         registered = registrations[0][1]
         if statement.ledger != registered.ledger or statement.predicate['actor'] != registered.predicate['agent']:
             found = (
-                f'{registered.predicate["agent"]} of {registered.ledger} signed for {statement.predicate["actor"]} of {statement.ledger}'
+                f'the entry is signed by {registered.predicate["agent"]} of {registered.ledger}, '
+                f'but its actor is {statement.predicate["actor"]} of {statement.ledger}'
             )
             raise Refused('key_of_another_agent', found)
         if statement.kind not in SIGNED_BY_AGENTS:
-            raise Refused('actor_not_entitled', f'agents cannot sign {statement.kind}')
+            raise Refused('actor_not_entitled', f'the entry is signed by an agent, but {statement.kind} must be signed by the server')
     check_agrees(entry, statement, leaf_hash(entry['envelope']))
     signed = [envelope, *(one for one, _ in registrations)]
     if trust.kids and not any(one.kid in trust.kids for one in signed):
@@ -219,10 +220,10 @@ def _check_ledger(proof: dict[str, Any], envelope: Envelope, statement: Statemen
     ledger = proof['ledger']
     if ledger['id'] != statement.ledger or not ledger['origin'].endswith('/' + ledger['id']):
         shown = f'{ledger["id"]} with the origin {ledger["origin"][:96]!r}'
-        raise Refused('ledger_foreign', f'an entry of {statement.ledger} is shown as an entry of {shown}')
+        raise Refused('ledger_foreign', f'the entry belongs to {statement.ledger}, but the proof names the ledger {shown}')
     if ledger['issuer'] != envelope.issuer:
         shown = f'{ledger["issuer"][:64]!r}'
-        raise Refused('ledger_foreign', f'issued by {envelope.issuer[:64]!r}, but shown as issued by {shown}')
+        raise Refused('ledger_foreign', f'the entry was issued by {envelope.issuer[:64]!r}, but the proof names the issuer {shown}')
 
 
 def _verify_registration(proof: dict[str, Any], data: bytes, keys: dict[bytes, Key]) -> tuple[Envelope, Statement]:
@@ -234,26 +235,26 @@ def _verify_registration(proof: dict[str, Any], data: bytes, keys: dict[bytes, K
     new = statement.predicate['newKey']
     key = parse_key(new['alg'], f.from_base64(new['spki'], 'a key'))
     if not is_signed(key, f.from_base64(statement.predicate['proof'], 'a proof'), possession_text(statement)):
-        raise Refused('agent_key_refused', f'possession of the key {key.kid.hex()} was not proven')
+        raise Refused('agent_key_refused', f'the proof of possession of the key {key.kid.hex()} does not verify')
     return envelope, statement
 
 
 def _check_place(proof: dict[str, Any], checkpoint: Checkpoint, seq: int) -> None:
     if proof['index'] != seq or proof['treeSize'] != checkpoint.size:
         place, size = int(proof['index']), int(proof['treeSize'])
-        found = f'the proof is of leaf {place} of {size}, but of entry {seq} and a checkpoint of {checkpoint.size}'
+        found = f'the path is for leaf {place} of {size}, but the proof is of entry {seq} under a checkpoint of {checkpoint.size} entries'
         raise Refused('proof_contradicts_entry', found)
     check_inclusion(bytes.fromhex(proof['entry']['leaf']), seq, checkpoint.size, hashes(proof['path']), checkpoint.root)
     if seq == checkpoint.size - 1 and proof['entry']['chain'] != checkpoint.chain.hex():
         raise Refused(
-            'chain_broken', f'the checkpoint has the chain hash {checkpoint.chain.hex()}, the last entry {proof["entry"]["chain"]}'
+            'chain_broken', f'the checkpoint has the chain hash {checkpoint.chain.hex()}, but its last entry has {proof["entry"]["chain"]}'
         )
 
 
 def _verify_note(proof: dict[str, Any], trust: OfflineTrust) -> tuple[Checkpoint, NoteKey]:
     if trust.note_key is not None and trust.note_key.text != proof['ledger']['noteVerifierKey']:
         named = proof['ledger']['noteVerifierKey'][:256]
-        raise Refused('trusted_key_absent', f'the proof names another note key: {named!r}')
+        raise Refused('trusted_key_absent', f'the proof names the note key {named!r}, which is not the given note key')
     key = parse_verifier_key(proof['ledger']['noteVerifierKey'])
     if key.name != proof['ledger']['origin']:
         raise Refused('checkpoint_foreign', f'the note key belongs to {key.name!r}, not to {proof["ledger"]["origin"][:96]!r}')
@@ -288,13 +289,16 @@ def join(checkpoint: Checkpoint, key: NoteKey, trust: OfflineTrust, joins: list[
     same = [kept for kept in notes if kept.size == checkpoint.size]
     for kept in same:
         if kept.root != checkpoint.root or kept.chain != checkpoint.chain:
-            raise Refused('checkpoint_mismatch', f'the stored checkpoint of size {kept.size} is different')
+            raise Refused(
+                'checkpoint_mismatch',
+                f'the stored checkpoint of {kept.size} entries has another root or chain hash than the checkpoint of this file',
+            )
     if same or not notes:
         return checkpoint.size if same else None
     joined = [kept.size for kept in notes if _is_joined(kept, checkpoint, joins)]
     if not joined:
         newest = max(kept.size for kept in notes)
-        found = f'the stored checkpoint covers {newest} entries, this one {checkpoint.size}'
+        found = f'the stored checkpoint covers {newest} entries, but the checkpoint of this file covers {checkpoint.size}'
         query = f'from={min(newest, checkpoint.size)}&to={max(newest, checkpoint.size)}'
         raise Refused('consistency_missing', f'{found}: give an answer of /v1/checkpoints/consistency?{query} as --consistency')
     return min(max(joined), checkpoint.size)

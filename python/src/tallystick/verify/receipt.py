@@ -79,9 +79,11 @@ def verify_consistency(data: bytes, key: NoteKey, size: int, root: bytes) -> tup
     value = _parse_proof(_proof_of(head, -2, {VDP}), CONSISTENCY_PATH_MAX)
     _check_key(head.origin, head.kid, key)
     if value[0] != size:
-        raise Refused('consistency_missing', f'the receipt starts at {value[0]} entries, but the checkpoint has {size}')
+        raise Refused(
+            'consistency_missing', f'the receipt shows the growth from {value[0]} entries, but the stored checkpoint covers {size}'
+        )
     if value[1] != head.size:
-        raise Refused('proof_contradicts_entry', f'the proof is in {value[1]} leaves, but {head.size} were signed')
+        raise Refused('proof_contradicts_entry', f'the proof is for a tree of {value[1]} leaves, but the receipt is signed for {head.size}')
     found = root_by_consistency(size, head.size, value[2], root)
     if not is_signed(key.key, head.signature, signature_structure(head.protected, found)):
         raise Refused('signature_invalid', 'the note key did not sign the root that the proof leads to')
@@ -180,14 +182,17 @@ def _check_key(origin: str, kid: bytes, key: NoteKey) -> None:
     if origin != key.name:
         raise Refused('checkpoint_foreign', f'the receipt belongs to {origin[:128]!r}, not to {key.name!r}')
     if kid != key.key.kid:
-        raise Refused('kid_mismatch', f'signed by {kid.hex()}, which is not the note key')
+        raise Refused('kid_mismatch', f'the receipt is signed by {kid.hex()}, which is not the note key')
 
 
 def verify_place(receipt: Receipt, leaf: bytes, key: NoteKey) -> bytes:
     """Returns the root that the note key signed, after verifying the leaf's position in its tree."""
     _check_key(receipt.origin, receipt.kid, key)
     if receipt.inclusion.size != receipt.size:
-        raise Refused('proof_contradicts_entry', f'the proof is in {receipt.inclusion.size} leaves, but {receipt.size} were signed')
+        raise Refused(
+            'proof_contradicts_entry',
+            f'the proof is for a tree of {receipt.inclusion.size} leaves, but the receipt is signed for {receipt.size}',
+        )
     root = root_by_path(leaf, receipt.inclusion.place, receipt.size, receipt.inclusion.path)
     if not is_signed(key.key, receipt.signature, signature_structure(receipt.protected, root)):
         raise Refused('signature_invalid', 'the note key did not sign the root that the proof leads to')

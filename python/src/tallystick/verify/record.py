@@ -74,11 +74,15 @@ class Record:
         """Applies the next step. Raises Refused."""
         predicate = statement.predicate
         if self.state in _ENDED:
-            raise Refused('transition_refused', f'{predicate["record"]} is in the terminal state {self.state}')
+            raise Refused(
+                'transition_refused', f'{predicate["record"]} is in the terminal state {self.state}, so no further step is possible'
+            )
         if predicate['previous'] != self.leaf:
-            raise Refused('previous_mismatch', f'previous is not the record’s last leaf, {self.leaf}')
+            raise Refused('previous_mismatch', f'previous is not the leaf of the record’s last entry, {self.leaf}')
         if predicate['version'] != self.version + 1:
-            raise Refused('version_mismatch', f'version {int(predicate["version"])} follows version {self.version}')
+            raise Refused(
+                'version_mismatch', f'the version after {self.version} must be {self.version + 1}, not {int(predicate["version"])}'
+            )
         if predicate['from'] != self.state:
             found = f'{statement.kind} names the state {predicate["from"]}, but the record is {self.state}'
             raise Refused('transition_refused', found)
@@ -94,19 +98,19 @@ class Record:
         result = predicate.get('outcome') or predicate.get('verdict') or ''
         wanted = TRANSITIONS.get((self.state, statement.kind, result))
         if wanted is None or predicate['to'] != wanted:
-            raise Refused('transition_refused', f'{statement.kind} cannot change {self.state} to {predicate["to"]}')
+            raise Refused('transition_refused', f'{statement.kind} cannot change the state from {self.state} to {predicate["to"]}')
 
     def _check_subjects(self, statement: Statement) -> None:
         if statement.digest != self.payload:
-            raise Refused('subject_unknown', f'{statement.subjects[0].name} was created with a different payload')
+            raise Refused('subject_unknown', f'{statement.subjects[0].name} was created with another payload than this step names')
         if statement.kind == 'completion-submitted':
             return
         newest = self.completion or ('', '')
         if statement.predicate.get('completion', newest[0]) != newest[0]:
-            raise Refused('subject_unknown', f'{statement.predicate["completion"]} is not the record’s completion')
+            raise Refused('subject_unknown', f'{statement.predicate["completion"]} is not the newest completion of the record')
         about, *others = statement.subjects
         if others and others[0].name != f'{about.name}/reason' and tuple(others[0]) != newest:
-            found = f'{others[0].name} is not the record’s completion, or was submitted with other evidence'
+            found = f'{others[0].name} is not the newest completion of the record, or was submitted with other evidence'
             raise Refused('subject_unknown', found)
 
     def _check_party(self, statement: Statement) -> None:
@@ -145,9 +149,11 @@ class Record:
         if kind == 'record-expired' and (self.deadline is None or statement.ms < self.deadline - CLOCK_SKEW_MS_MAX):
             raise Refused('time_out_of_order', 'the record expired before its deadline, or has no deadline')
         if kind == 'revision-requested' and (self.gate == 'auto' or self.revisions_left < 1):
-            raise Refused('transition_refused', f'the gate is {self.gate}, and {self.revisions_left} revisions are left')
+            raise Refused(
+                'transition_refused', f'no revision can be requested: the gate is {self.gate}, and {self.revisions_left} revisions are left'
+            )
         if kind == 'verdict-overturned' and statement.predicate['supersedes'] != self.verdict:
-            raise Refused('previous_mismatch', f'supersedes is not the verdict’s leaf, {self.verdict}')
+            raise Refused('previous_mismatch', f'supersedes is not the leaf of the verdict, {self.verdict}')
 
     def _apply(self, statement: Statement, leaf: bytes) -> None:
         predicate: dict[str, Any] = statement.predicate

@@ -140,7 +140,9 @@ def check_pair(foreign: Foreign, foreign_at: str, subject_digest: str, predicate
         raise Refused('statement_pair', f'statement-registered names the leaf {subject_digest}, not {foreign.leaf.hex()}')
     for name, value in said.items():
         if predicate[name] != value:
-            raise Refused('statement_pair', f'{name} of the statement is {value[:96]!r}, not {predicate[name][:96]!r}')
+            raise Refused(
+                'statement_pair', f'{name} of the statement is {value[:96]!r}, but statement-registered names {predicate[name][:96]!r}'
+            )
 
 
 def judge(foreign: Foreign, policy: dict[str, Any]) -> None:
@@ -160,4 +162,6 @@ def check_issuer_signature(foreign: Foreign, key: Key) -> None:
     if foreign.alg != key.alg:
         raise Refused('algorithm_mismatch', f'{foreign.alg} cannot be used with an {key.alg} key')
     if not is_signed_by_issuer(key, foreign.signature, signature_structure(foreign.protected, foreign.payload)):
-        raise Refused('signature_invalid', f'not signed by the key of {foreign.issuer[:96]!r}, or changed after signing')
+        raise Refused(
+            'signature_invalid', f'the statement was not signed by the key of {foreign.issuer[:96]!r}, or was changed after signing'
+        )

@@ -540,7 +540,10 @@ def _check_key(statement: Statement) -> None:
     predicate = statement.predicate
     actor = predicate['actor']
     if f.is_id_of(actor, 'agt') != ('key' in predicate):
-        raise Refused('statement_predicate', f'{actor} acts without a key' if 'key' in predicate else 'key is missing')
+        raise Refused(
+            'statement_predicate',
+            f'{actor} cannot have a key' if 'key' in predicate else f'key is missing, although the agent {actor} acts',
+        )
     if 'onBehalfOf' in predicate and 'key' not in predicate:
         raise Refused('statement_predicate', f'{actor} cannot act on behalf of an agent')
     if is_remote_agent(actor) and _SPECIAL.get(statement.kind) is not _taken:
@@ -563,7 +566,7 @@ def _need(holds: bool, reason: str) -> None:
 
 def _ledger_created(statement: Statement) -> None:
     name = statement.subjects[0].name
-    _need(f.is_origin(statement.predicate['definition']['origin'], name), f'the origin is not <host>/{name}')
+    _need(f.is_origin(statement.predicate['definition']['origin'], name), f'the origin must be <host>/{name}')
 
 
 def _verdict(statement: Statement) -> None:
@@ -644,6 +647,11 @@ _SPECIAL: dict[str, Callable[[Statement], None]] = {
 def check_claims(envelope: Envelope, statement: Statement) -> None:
     name, seconds = statement.subjects[0].name, statement.ms // 1000
     if envelope.subject != name:
-        raise Refused('claims_contradict_statement', f'the subject is {envelope.subject[:96]!r}, but {name} in the statement')
+        raise Refused(
+            'claims_contradict_statement', f'the subject is {envelope.subject[:96]!r} in the envelope’s claims, but {name} in the statement'
+        )
     if envelope.seconds != seconds:
-        raise Refused('claims_contradict_statement', f'issued at {envelope.seconds}, but recorded at {seconds}')
+        raise Refused(
+            'claims_contradict_statement',
+            f'the envelope was issued at second {envelope.seconds}, but the statement was recorded at second {seconds}',
+        )

@@ -144,4 +144,4 @@ def _check_depth(text: str, depth_max: int) -> None:
     for found in _BRACKETS.finditer(text):
         depth += _STEPS.get(found[0], 0)
         if depth > depth_max:
-            raise Refused('json_depth', f'nested more than {depth_max} levels deep')
+            raise Refused('json_depth', f'the JSON is nested more than {depth_max} levels deep')

@@ -25,7 +25,7 @@ export const EXPORT_KINDS = {
     follow: (_, { predicate }, { seq }) => {
       const [from, to] = [predicate['from'] as number, predicate['to'] as number]
       if (from > to || to >= seq)
-        throw new ProofError('subject_unknown', `entries ${from} to ${to} must all be before it`)
+        throw new ProofError('subject_unknown', `entries ${from} to ${to} must all be before entry ${seq}`)
     },
   },
 } as const satisfies Readonly<Record<string, KindRule>>

@@ -141,7 +141,7 @@ export const GATED_KINDS = {
       if (fields['supersedes'] !== record.verdictLeaf) {
         throw new ProofError(
           'previous_mismatch',
-          `supersedes is not the verdict's leaf, ${record.verdictLeaf}`,
+          `supersedes is not the leaf of the verdict, ${record.verdictLeaf}`,
         )
       }
     },
@@ -160,7 +160,7 @@ export const GATED_KINDS = {
       if (record.gate === 'auto' || record.revisions === record.maxRevisions) {
         throw new ProofError(
           'transition_refused',
-          `the gate is ${record.gate}, and ${record.revisions} of ${record.maxRevisions} revisions were used`,
+          `no revision can be requested: the gate is ${record.gate}, and ${record.revisions} of ${record.maxRevisions} revisions were used`,
         )
       }
       record.revisions++
@@ -187,7 +187,10 @@ export const GATED_KINDS = {
     step: (record, event, fields) => {
       verifySystem(fields)
       if (record.deadlineMs === null || event.atMs < record.deadlineMs - CLOCK_SKEW_MS_MAX) {
-        throw new ProofError('time_out_of_order', 'expired before its deadline')
+        throw new ProofError(
+          'time_out_of_order',
+          'the record expired before its deadline, or has no deadline',
+        )
       }
     },
   },
@@ -221,7 +224,7 @@ function refuseOtherDecision({ verdict, signal }: JsonObject): void {
 
 function verifyInTime(record: GatedRecord, event: StepEvent): void {
   if (record.deadlineMs !== null && event.atMs > record.deadlineMs + CLOCK_SKEW_MS_MAX) {
-    throw new ProofError('time_out_of_order', `${event.statement.kind} after the deadline`)
+    throw new ProofError('time_out_of_order', `${event.statement.kind} was recorded after the deadline`)
   }
 }
 
@@ -274,5 +277,5 @@ export function agentOf(fields: Members): string {
 }
 
 function notEntitled(who: string, fields: Members): ProofError {
-  return new ProofError('actor_not_entitled', `${partyOf(fields)} is ${who}`)
+  return new ProofError('actor_not_entitled', `${partyOf(fields)} is ${who}, so this step is not allowed`)
 }

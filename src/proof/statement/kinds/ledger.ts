@@ -46,6 +46,9 @@ export const LEDGER_KINDS = {
 function refuseForeignOrigin(predicate: JsonObject): void {
   const origin = (predicate['definition'] as JsonObject)['origin'] as string
   if (!isOrigin(origin, predicate['ledger'] as string)) {
-    throw new ProofError('statement_predicate', `the origin is not <host>/${predicate['ledger']}`)
+    throw new ProofError(
+      'statement_predicate',
+      `the origin must be <host>/${predicate['ledger']}, not ${origin}`,
+    )
   }
 }
