@@ -191,6 +191,16 @@ export const ALTERATIONS: readonly Alteration[] = [
       })),
   ],
   [
+    'a seal that names neither its last piece nor the objects of that piece',
+    'archive_object',
+    (e) =>
+      e.seal(0, (s) => {
+        const { lines, documents } = s.pieces.at(-1)!
+        const objects = s.objects.filter(({ name }) => name !== lines && name !== documents)
+        return { ...s, pieces: s.pieces.slice(0, -1), objects }
+      }),
+  ],
+  [
     'an older seal that is well-formed, but not the one that the newer seal names',
     'archive_object',
     ({ files, seals: [oldest] }) => {
