@@ -59,8 +59,8 @@ export async function useOn(runtime: Runtime, { dir }: Project, deployment: Pack
 
 /**
  * Bundles of applications with their maximum sizes. The client grew from 26,700 to 27,600 bytes with the table of
- * record members, and to 28,050 with whole sentences in errors. `verify` grew from 63,500 to 65,200 bytes with the tables
- * of kinds, machines and keys, and to 66,830 with whole sentences in findings.
+ * record members, and to 28,050 with whole sentences in errors. `verify` grew from 63,500 to 65,200 bytes with the
+ * tables of kinds, machines and keys, and to 66,830 with whole sentences in findings.
  */
 const BUNDLES = {
   '{ Tallystick } of @tallystick/sdk': {
