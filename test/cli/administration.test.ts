@@ -228,7 +228,7 @@ test('administration commands with a running server and worker', async (t) => {
       await app.sql('alter table tallystick.records disable trigger all')
       await app.sql(`update tallystick.records set payload = '{"forged":true}' where payload = '{}'`)
       const bad = await runCommand(['audit'], { isTTY: true })
-      assert.equal(bad.code, 1, bad.stdout)
+      assert.equal(bad.code, 1, bad.stdout + bad.stderr)
       assert.match(bad.stdout, /^ok +false$/m)
       const listed = await runCommand(['audits', 'list'], { isTTY: true })
       assert.match(listed.stdout, /^aud_\w+ +\S+ +agt_\w+ +done +\d+ +document_digest$/m)

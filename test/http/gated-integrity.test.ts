@@ -174,7 +174,7 @@ test('columns whose parties or terms contradict the entries', async (t) => {
       await app.take(id, 'activate')
       await app.take(id, 'completions', { body: { evidence: FAILING } })
       await tamper(app, { id }, set('gate'), ['principal'])
-      await assert.rejects(app.verify(id), /the gate is principal, but auto was signed/)
+      await assert.rejects(app.verify(id), /the database has the gate principal, but auto was signed/)
       assertProblem(await app.step(id, 'verdict'), 409, 'state_conflict')
     },
   )

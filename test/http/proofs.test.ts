@@ -249,7 +249,7 @@ test('a changed stored tree gets 500 and is logged instead of a proof', async (t
     )
   await flip()
   await provesNone(urls)
-  assert.match(app.logs(), /merkle_path: leaf 7 of 300 leads to another root/)
+  assert.match(app.logs(), /merkle_path: the path from leaf 7 of 300 leads to another root/)
   await flip()
   await prove(urls[0]!)
   await unguarded(

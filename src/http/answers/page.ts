@@ -106,7 +106,7 @@ export function parseCursor<T>(
   const [tag, ...position] = partsOf(cursor)
   if (tag !== list)
     throw refusedCursor(
-      'the cursor belongs to another list: ledger, route, filters and order must be the same',
+      'the cursor belongs to another list; ledger, route, filters and order must be the same',
     )
   const parsed = schema.safeParse(position)
   if (!parsed.success) throw refusedCursor('the cursor is not a `nextCursor` of this list')
