@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type IncomingMessage, request } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { RECORD_WAITS_PER_LEDGER_MAX } from '../../../src/http/limits.ts'
+import { RECORD_WAIT_SECONDS_MAX, RECORD_WAITS_PER_LEDGER_MAX } from '../../../src/http/limits.ts'
 import { expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
 import { assertProblem } from '../../helpers/assert-problem.ts'
 import { buildGatedApp, type GatedApp } from '../../helpers/gated-app.ts'
@@ -116,6 +116,7 @@ test('a request for a record waits for its next step', async (t) => {
 test('waiting requests use no slot, and beyond their limit get 503 overloaded', async (t) => {
   const app = await buildGatedApp(t)
   const { id } = await app.create()
+  const begunAt = performance.now()
   const waiting = Array.from({ length: RECORD_WAITS_PER_LEDGER_MAX }, () => get(app, id, { version: 1 }))
   await until(async () => (await openWaits(app)) === RECORD_WAITS_PER_LEDGER_MAX)
   assert.equal(app.deps.admission.underWay, 0)
@@ -123,7 +124,12 @@ test('waiting requests use no slot, and beyond their limit get 503 overloaded', 
   expectStatus(304, await get(app, id, { version: 1, query: '' }))
   await app.take(id, 'activate')
   const answers = await Promise.all(waiting)
-  assert.deepEqual(new Set(answers.map(({ statusCode }) => statusCode)), new Set([200]))
+  // On very busy cores the first requests have waited for the maximum of 20 s before the last one is open.
+  const isLate = performance.now() - begunAt > RECORD_WAIT_SECONDS_MAX * 1000
+  const statuses = new Set(
+    answers.map(({ statusCode }) => statusCode).filter((code) => !isLate || code !== 304),
+  )
+  assert.deepEqual(statuses, new Set([200]))
   assert.deepEqual([await openWaits(app), app.deps.admission.underWay], [0, 0])
 })
 
