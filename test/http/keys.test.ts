@@ -182,6 +182,20 @@ test('rotation does not extend a key’s expiry, and the number of valid secrets
     headers: { 'idempotency-key': 'x' },
   })
   assertProblem(refused, 400, 'invalid_idempotency_key')
+  // The database refuses a fourth secret too, from whichever server.
+  const replacedBy = async (count: number) => {
+    const [row] = await app.sql<{ replaced: boolean }>(
+      `select tallystick.replace_key_secrets($1, $2, o.hashes, n.hashes, n.hashes, array_fill(null::timestamptz, array[$3::int]))
+         as replaced
+       from (select array_agg(s.secret_hash order by s.secret_hash) as hashes from tallystick.api_key_secrets s
+             where s.ledger_id = $1 and s.key_id = $2) o,
+         (select array_agg(sha256(convert_to(i::text, 'UTF8'))) as hashes from generate_series(1, $3::int) i) n`,
+      [app.ledgerId, parseId('key', made.id), count],
+    )
+    return row!.replaced
+  }
+  assert.equal(await replacedBy(4), false)
+  assert.equal(await replacedBy(3), true)
 })
 
 test('simultaneous rotations each return a working secret or 409 state_conflict', async () => {
