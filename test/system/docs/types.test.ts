@@ -37,14 +37,14 @@ test('the page explains every operator, and every code of a failed rule in order
     [...row[1]!.matchAll(/`([^`]+)`/g)].map((match) => match[1]!),
   )
   assert.deepEqual(codes, [...RULE_CODES])
-  const operators = page.split('| Operator | Passes if')[1]!.split('\n\n')[0]!
+  const operators = page.split('| `op` | Passes if')[1]!.split('\n\n')[0]!
   for (const operator of Object.keys(COMPARISONS)) assert.ok(operators.includes(`\`${operator}\``), operator)
 })
 
 test('the limits on the page are the limits in the code', () => {
   for (const [what, limit] of [
     ['Subschemas of a schema', limits.SCHEMA_SUBSCHEMAS_MAX],
-    ['Subschemas that look at the same value inside each other', limits.SCHEMA_IN_PLACE_DEPTH_MAX],
+    ['Depth of nested subschemas that check the same value', limits.SCHEMA_IN_PLACE_DEPTH_MAX],
     ['Values of an `enum`', limits.SCHEMA_ENUM_VALUES_MAX],
     ['Patterns of a schema', limits.SCHEMA_PATTERNS_MAX],
     ['Characters of a pattern', limits.PATTERN_CHARS_MAX],
