@@ -9,6 +9,7 @@ import { withoutMark } from '../../proof/bytes.ts'
 import { contentCodingsOf } from '../../proof/http-fields.ts'
 import { isCheap } from '../../proof/json/json-text.ts'
 import type { JsonValue } from '../../proof/json/json-value.ts'
+import { quoted } from '../../proof/quoted.ts'
 import { JSON_DEPTH_MAX } from '../../proof/request-limits.ts'
 import type { OtlpSignal } from '../../records/otlp/items.ts'
 import { PROTOBUF_TYPE } from '../answers/otlp-answers.ts'
@@ -145,7 +146,7 @@ function unsupportedEncoding({ headers }: FastifyRequest, rule: string): ApiErro
 }
 
 function shown(header: string): string {
-  return JSON.stringify(header.slice(0, SHOWN_CHARS_MAX))
+  return quoted(header.slice(0, SHOWN_CHARS_MAX))
 }
 
 /**

@@ -6,7 +6,9 @@ import { ROOT } from '../../../tools/bundle.ts'
  * Maximum size of the verifier in bytes. The verifier has 65.3 KiB: 5 KiB for federation, 3.7 KiB for bundles, 2.7 KiB
  * for registered statements, 1.9 KiB for receipts, and the rest, which includes agents' keys and witnesses.
  */
-const VERIFIER_GZIP_BYTES_MAX = 67_500
+export const VERIFIER_GZIP_BYTES_MAX = 67_500
+/** Maximum size of the SDK's client in bytes. */
+export const CLIENT_GZIP_BYTES_MAX = 28_500
 
 export type Bundle = { readonly code: string; readonly gzipBytes: number; readonly brotliBytes: number }
 

@@ -1,7 +1,7 @@
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Manifest, ROOT, readManifest } from '../../../tools/bundle.ts'
-import { bundleForBrowser } from '../browser/bundle.ts'
+import { bundleForBrowser, CLIENT_GZIP_BYTES_MAX, VERIFIER_GZIP_BYTES_MAX } from '../browser/bundle.ts'
 import type { PackageServer } from './deployment.ts'
 import { type Project, runProgram } from './project.ts'
 import type { Runtime } from './runtimes.ts'
@@ -65,9 +65,12 @@ export async function useOn(runtime: Runtime, { dir }: Project, deployment: Pack
 const BUNDLES = {
   '{ Tallystick } of @tallystick/sdk': {
     source: `export { Tallystick } from '@tallystick/sdk'`,
-    gzipBytesMax: 28_500,
+    gzipBytesMax: CLIENT_GZIP_BYTES_MAX,
   },
-  '@tallystick/sdk/verify': { source: `export * from '@tallystick/sdk/verify'`, gzipBytesMax: 67_500 },
+  '@tallystick/sdk/verify': {
+    source: `export * from '@tallystick/sdk/verify'`,
+    gzipBytesMax: VERIFIER_GZIP_BYTES_MAX,
+  },
   '@tallystick/sdk/webhooks': { source: `export * from '@tallystick/sdk/webhooks'`, gzipBytesMax: 13_400 },
 }
 
