@@ -25,8 +25,8 @@ export type Database = {
 const OWN_MAX_CONNECTIONS = 400
 
 /**
- * Opens a database for this run: on the Postgres of `DATABASE_URL`, or on a temporary Postgres of our own. Our own
- * Postgres uses the binaries that the system has, which are built for this processor. If the system has none, it uses
+ * Opens a database for this run: on the Postgres of `DATABASE_URL`, or on a temporary Postgres of our own. The temporary
+ * Postgres runs the binaries of the system, because they are built for this processor. If the system has none, it runs
  * the embedded binaries.
  */
 export async function openDatabase(

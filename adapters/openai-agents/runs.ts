@@ -39,8 +39,9 @@ export function hasStopped({ last }: Node): boolean {
 }
 
 /**
- * Maps the id of a span or a trace to its node. A trace stays after its end: if its run waited for a person, the run
- * continues in the trace without a new start. Above the limit the oldest nodes are removed.
+ * Maps the id of a span or a trace to its node. A trace stays in the map after its end. A run that waits for a person
+ * ends its trace, and later continues in the same trace without a new start. Above the limit the oldest nodes are
+ * removed.
  */
 export class Runs {
   readonly #nodes = new Map<string, Node>()

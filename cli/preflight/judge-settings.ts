@@ -10,7 +10,7 @@ import type { LoginSetting, ServerFacts } from '../../src/db/schema/preflight.ts
 import { type Finding, fail, ok, warn } from './finding.ts'
 import { bytesText, listText } from './text.ts'
 
-/** Settings that are always shown. The code below judges them. */
+/** Settings that the report always shows. */
 export const SETTINGS = [
   'autovacuum',
   'data_checksums',

@@ -58,8 +58,8 @@ export class DeliveryWindow<Content, Result> {
   /** Unsettled deliveries of each record, oldest first. */
   readonly #records = new Map<string, Slot<Content, Result>[]>()
   /**
-   * Records with a delivery that must be retried, until the delivery's row is written as pending. Rows of these records
-   * that are read before then are out of date.
+   * Ids of records with a delivery that must be retried. An id stays until the delivery's row is written as pending. A
+   * row of such a record that was read before then is out of date.
    */
   readonly #failed = new Set<string>()
   #writes = new Map<string, Slot<Content, Result>>()
