@@ -10,6 +10,7 @@ const ROOT = resolve(import.meta.dirname, '..')
  * lower layers (docs/ARCHITECTURE.md).
  */
 const ROOMS = [
+  'src/stackless-error.ts',
   'src/errors.ts',
   'src/hangup.ts',
   'src/niceness.ts',

@@ -17,6 +17,7 @@ import {
 import { ProofError } from '../../proof/error.ts'
 import { type IdPrefix, isId } from '../../proof/ids.ts'
 import { nativeProviders } from '../../signing/native.ts'
+import { StacklessError } from '../../stackless-error.ts'
 import { PEER_CLOCK_WINDOW_MS } from './limits.ts'
 
 /*
@@ -87,7 +88,7 @@ export type RequestHeaders = Readonly<Record<string, string | readonly string[] 
 /** Error codes, in the order of the checks. */
 export type RequestSignatureErrorCode = 'peer_unknown' | 'signature_malformed'
 
-export class RequestSignatureError extends Error {
+export class RequestSignatureError extends StacklessError {
   readonly code: RequestSignatureErrorCode
 
   constructor(code: RequestSignatureErrorCode, detail: string) {

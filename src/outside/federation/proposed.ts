@@ -16,6 +16,7 @@ import type { ParsedStatement } from '../../proof/statement/statement.ts'
 import { leafHash } from '../../proof/tree/merkle.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import { fromBase64, toBase64 } from '../../signing/text-of-bytes.ts'
+import { StacklessError } from '../../stackless-error.ts'
 import { VERSION_MAX } from './answer-fields.ts'
 import { type PeeringIds, publicKeyOf } from './authenticate.ts'
 
@@ -65,7 +66,7 @@ type ProposedDocument = {
 }
 
 /** Error that refuses one entry for good. `code`: the code of a ProofError, or a code of the federation. */
-export class EntryRefused extends Error {
+export class EntryRefused extends StacklessError {
   readonly code: string
   /** Leaf hash (hex) of the entry that is stored at the same position. null if this error is not about a fork. */
   readonly storedLeaf: string | null

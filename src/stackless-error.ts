@@ -1,0 +1,14 @@
+/**
+ * An error without a stack. For refusals: a client gets the message, and nobody reads a stack.
+ *
+ * Making it takes 0.3 µs. Capturing a stack takes 5 µs more, a fifth of the time of a 404. An object that only inherits
+ * from Error.prototype would take 0.07 µs, but a structured clone of it is no error.
+ */
+export class StacklessError extends Error {
+  constructor(message?: string, options?: ErrorOptions) {
+    const limit = Error.stackTraceLimit
+    Error.stackTraceLimit = 0
+    super(message, options)
+    Error.stackTraceLimit = limit
+  }
+}
