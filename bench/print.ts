@@ -72,9 +72,9 @@ function printRefusals(phases: readonly Phase[]): void {
   if (refusing.length === 0) return
   printTable([
     ['refused (503)', 'refused/s', 'p50 ms', 'p90', 'p99', 'p99.9', 'max'],
-    ...refusing.map(({ name, load: { refusals, measuredMs } }) => [
+    ...refusing.map(({ name, load: { refusals, refusedPerSecond } }) => [
       name,
-      rounded(refusals.count / (measuredMs / 1000)),
+      rounded(refusedPerSecond),
       ...[refusals.p50, refusals.p90, refusals.p99, refusals.p999, refusals.max].map(inMs),
     ]),
   ])

@@ -109,10 +109,7 @@ class LoadRun {
       tally.acknowledge(items)
       tally.achieve(items)
       this.#record(connection, now)
-    } else if (status === REFUSED && tally.isMeasured(connection.dueAt)) {
-      tally.refusals.record(now - connection.dueAt)
-      tally.refusalsService.record(now - connection.sentAt)
-    }
+    } else if (status === REFUSED) tally.refuse(connection, now)
     if (body !== null) tally.addSample(status, body, expected)
     this.#pacer.onFree(connection)
   }

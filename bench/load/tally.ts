@@ -23,6 +23,7 @@ export type LoadResult = {
    * Latency in nanoseconds since the request was sent. A generator with coordinated omission would report this value.
    */
   readonly service: LatencySummary
+  readonly refusedPerSecond: number
   readonly refusals: LatencySummary
   readonly refusalsService: LatencySummary
   /** Number of acknowledged records in the whole run, with warm-up and drain. An audit must find all of them. */
@@ -91,7 +92,7 @@ export class Tally {
   acknowledged = 0
   acknowledgedItems = 0
   unanswered = 0
-  readonly measured = { offered: 0, answered: 0, achieved: 0, items: 0 }
+  readonly measured = { offered: 0, answered: 0, achieved: 0, items: 0, refused: 0 }
   readonly #samples: Sample[] = []
   #failedSamples = 0
   #beganAt = Number.POSITIVE_INFINITY
@@ -137,6 +138,14 @@ export class Tally {
     this.measured.items += items
   }
 
+  /** Counts a refused unit. A unit that was due in the window but refused after it counts only for the latencies. */
+  refuse({ dueAt, sentAt }: { readonly dueAt: number; readonly sentAt: number }, now: number): void {
+    if (this.isMeasuring) this.measured.refused++
+    if (!this.isMeasured(dueAt)) return
+    this.refusals.record(now - dueAt)
+    this.refusalsService.record(now - sentAt)
+  }
+
   lose(wasInFlight: boolean, code: string): void {
     this.errors[code] = (this.errors[code] ?? 0) + 1
     if (wasInFlight) this.unanswered++
@@ -152,7 +161,7 @@ export class Tally {
     { dropped, backlogHighest } = { dropped: 0, backlogHighest: 0 },
   ): LoadResult {
     const { seconds } = this
-    const { offered, answered, achieved, items } = this.measured
+    const { offered, answered, achieved, items, refused } = this.measured
     return {
       pace,
       measuredMs: seconds * 1000,
@@ -162,6 +171,7 @@ export class Tally {
       itemsPerSecond: items / seconds,
       latency: summarize(this.latency),
       service: summarize(this.service),
+      refusedPerSecond: refused / seconds,
       refusals: summarize(this.refusals),
       refusalsService: summarize(this.refusalsService),
       acknowledged: this.acknowledged,

@@ -89,6 +89,15 @@ test('unexpected statuses are counted, not acknowledged, not in the percentiles,
   assert.deepEqual([...new Set(result.samples.map((sample) => sample.status))], [503])
 })
 
+test('refusals per second are those within the window, without the backlog that is refused after it', async () => {
+  const server = await startServer({ statusOf: () => 503, answerAfterMs: 20 })
+  const pace = { kind: 'arrival', perSecond: 2_000, backlogMax: 10_000 } as const
+  const result = await generateLoad({ ...planFor(server), connections: 4, pace })
+  assert.ok(result.refusedPerSecond > 0)
+  assert.ok(result.refusedPerSecond <= 4 * (1_000 / 20), `${result.refusedPerSecond}`)
+  assert.ok(result.refusals.count > result.refusedPerSecond * (result.measuredMs / 1_000))
+})
+
 test('a connection that the server closes is counted as an error with an unknown outcome, and opened again', async () => {
   const server = await startServer({ closeEvery: 20, answerAfterMs: 1 })
   const result = await generateLoad({ ...planFor(server), connections: 2, durationMs: 500 })
