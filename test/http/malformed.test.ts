@@ -108,7 +108,7 @@ test('malformed requests before, after and between valid ones', async (t) => {
     'a chunk of no length': refused(400, (mark) => `${chunked(mark)}zz\r\n`),
     'a chunk that is longer than it says': refused(400, (mark) => `${chunked(mark)}2\r\nabc\r\n`),
     'extensions of chunks': refused(413, (mark) => `${chunked(mark)}1;${'a'.repeat(20_000)}\r\n`),
-    'no JSON': { kind: 'ended', status: 400, bytes: (mark) => post(mark, [], `${record(mark)}}`) },
+    'no JSON': answered(400, (mark) => post(mark, [], `${record(mark)}}`)),
     'an old protocol': { kind: 'ended', status: 200, bytes: () => 'GET /livez\r\n\r\n' },
     'a read with half a body': {
       kind: 'ended',

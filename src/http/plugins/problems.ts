@@ -39,6 +39,9 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
   if (known.retryAfterMs !== null)
     reply.header('retry-after', Math.max(1, Math.ceil(known.retryAfterMs / 1000)))
   if (known.status === 401) reply.header('www-authenticate', 'Bearer')
+  // After a fault of a body, Fastify closes the connection, because the rest of the body may follow. If the body has
+  // arrived whole, the connection stays open.
+  if (request.raw.complete) reply.removeHeader('connection')
   // No hook runs for a malformed address (answer-headers.ts), so the headers are set here.
   reply.header('x-content-type-options', 'nosniff').header('cache-control', 'no-store')
   if (request.routeOptions.config?.otlp) return sendStatus(request, reply, known)
