@@ -91,3 +91,8 @@ export const THREAD_HEAP_MIB_MAX = 256
  * records/s by default, 49,000 with 64 MiB, 57,800 with 128 MiB, 55,800 with 256 MiB.
  */
 export const THREAD_INITIAL_HEAP_MIB = 128
+/**
+ * Maximum size of a thread's young generation in MiB. This gives semi-spaces of 16 MiB. With V8's default, three threads
+ * take 150 to 190 MiB more, at the same rate of batches (docs/decisions/0021-worker-threads.md#memory).
+ */
+export const THREAD_YOUNG_HEAP_MIB_MAX = 48

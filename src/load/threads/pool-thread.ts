@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { THREAD_HEAP_MIB_MAX } from '../limits.ts'
+import { THREAD_HEAP_MIB_MAX, THREAD_YOUNG_HEAP_MIB_MAX } from '../limits.ts'
 import { ThreadError } from './error.ts'
 import type { ThreadOutput, ThreadWork } from './thread-work.ts'
 
@@ -17,7 +17,12 @@ export class PoolThread {
 
   /** `onExit` is called when the thread has ended, so that another thread may start. */
   constructor(script: URL, onExit: () => void) {
-    this.#worker = new Worker(script, { resourceLimits: { maxOldGenerationSizeMb: THREAD_HEAP_MIB_MAX } })
+    this.#worker = new Worker(script, {
+      resourceLimits: {
+        maxOldGenerationSizeMb: THREAD_HEAP_MIB_MAX,
+        maxYoungGenerationSizeMb: THREAD_YOUNG_HEAP_MIB_MAX,
+      },
+    })
     this.#worker.on('message', (ended: ThreadOutput) => this.#settle(ended))
     // The thread has run out of memory, or its script could not be loaded.
     this.#worker.on('error', (error) => this.#lose(new ThreadError('crashed', error as Error)))
