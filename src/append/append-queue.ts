@@ -14,6 +14,7 @@ import {
   APPEND_QUEUE_BYTES_MAX,
   APPEND_QUEUE_ENTRIES_MAX,
   APPEND_QUEUE_RECORDS_MAX,
+  APPEND_QUIET_DIVISOR,
   APPEND_WAIT_MS_MAX,
 } from './limits.ts'
 
@@ -54,6 +55,8 @@ type Size = { entries: number; records: number; bytes: number }
  * 2. Its work is at least half of all work under way, that is: waiting, in flight and coming.
  * 3. Its work is at least APPEND_GATHER_RECORDS_MAX records.
  * 4. APPEND_GATHER_MS_MAX have passed since the open batch got its first entry.
+ * 5. The free ledgers are quiet beside the busy ledgers (`#isQuiet`). Otherwise the few entries of a quiet ledger would
+ *    wait until the busy ledgers have enough work.
  *
  * If only entries of busy ledgers wait, the open batch is sent if its work is at least half of all work under way, and
  * at least APPEND_OVERLAP_RECORDS_MIN records. It then waits in Postgres for the lock of the heads, and begins when the
@@ -137,10 +140,10 @@ export class AppendQueue<T extends Queued> {
   take(now: number, coming: number): Batch<T> | null {
     if (!this.hasFreeConnection) return null
     for (let flights = 0; flights < APPEND_CONNECTIONS_PER_LEDGER; flights++) {
-      const work = this.#workAt(flights)
+      const { work, ledgers } = this.#waitingAt(flights)
       if (work === 0) continue
-      if (flights === 0 ? this.#isDue(work, now, coming) : this.#isWorthOverlapping(work, coming))
-        return this.#takeAt(flights, now)
+      const isDue = this.#isDue(work, now, coming) || this.#isQuiet(work, ledgers)
+      if (flights === 0 ? isDue : this.#isWorthOverlapping(work, coming)) return this.#takeAt(flights, now)
       if (flights === 0) return null
     }
     return null
@@ -156,13 +159,17 @@ export class AppendQueue<T extends Queued> {
     this.#endedAt = now
   }
 
-  /** Returns the waiting work of the ledgers that have entries in exactly `flights` batches in flight. */
-  #workAt(flights: number): number {
-    if (flights === 0 && this.#flights.owners === 0) return this.#waitingWork.total
-    let work = 0
-    for (const [ledger, items] of this.#waiting.entries())
-      if (this.#isAt(flights, ledger, items)) work += this.#waitingWork.of(ledger)
-    return work
+  /** Returns the ledgers that have entries in exactly `flights` batches in flight, and the waiting work of these ledgers. */
+  #waitingAt(flights: number): { readonly work: number; readonly ledgers: number } {
+    if (flights === 0 && this.#flights.owners === 0)
+      return { work: this.#waitingWork.total, ledgers: this.#waiting.owners }
+    let [work, ledgers] = [0, 0]
+    for (const [ledger, items] of this.#waiting.entries()) {
+      if (!this.#isAt(flights, ledger, items)) continue
+      work += this.#waitingWork.of(ledger)
+      ledgers++
+    }
+    return { work, ledgers }
   }
 
   #isAt(flights: number, ledger: string, items: readonly T[]): boolean {
@@ -175,6 +182,17 @@ export class AppendQueue<T extends Queued> {
   #isDue(work: number, now: number, coming: number): boolean {
     if (coming === 0 || now - this.#openSince >= APPEND_GATHER_MS_MAX) return true
     return work >= Math.min(APPEND_GATHER_RECORDS_MAX, this.#underWay(coming) / 2)
+  }
+
+  /**
+   * Returns true if the free ledgers are quiet beside busy ledgers: the mean of their work is at most a quarter
+   * (APPEND_QUIET_DIVISOR) of the mean of all ledgers that have work. Equally busy ledgers are never quiet, so their
+   * entries still share batches.
+   */
+  #isQuiet(work: number, ledgers: number): boolean {
+    if (this.#flights.owners === 0) return false
+    const all = this.#inFlightWork + this.#waitingWork.total
+    return work / ledgers <= all / (this.#flights.owners + ledgers) / APPEND_QUIET_DIVISOR
   }
 
   #isWorthOverlapping(work: number, coming: number): boolean {

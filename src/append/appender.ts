@@ -1,8 +1,14 @@
 import type pg from 'pg'
 import type { EntryRow } from '../db/chain/append-entries.ts'
+import { FairQueue } from '../load/fair-queue.ts'
+import { SlicedJobs } from '../load/slice.ts'
 import { AppendQueue, type Batch, type Queued } from './append-queue.ts'
 import { type AppendOutcome, commitBatch, type RetryCause } from './commit.ts'
-import { APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX, APPEND_BATCH_PEER_ENTRIES_MAX } from './limits.ts'
+import {
+  ANSWERS_SLICE_MS_MAX,
+  APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX,
+  APPEND_BATCH_PEER_ENTRIES_MAX,
+} from './limits.ts'
 
 /** The entry was refused immediately, because the queue is full or the wait would be too long. Nothing was written. */
 export type Overloaded = { readonly status: 'overloaded'; readonly retryAfterMs: number }
@@ -12,11 +18,10 @@ export type AppendObserver = {
   overloaded(): void
   /** Called when an entry was queued. `ms` is the time since the entry's author was authenticated. */
   prepared(ms: number): void
-  /**
-   * Called when the answers to the callers of a batch were passed to the kernel. `ms` is the time since the batch's
-   * commit.
-   */
-  answered(entries: number, ms: number): void
+  /** Called when the answer to a caller was passed to the kernel. `ms` is the time since the commit of its entry. */
+  answered(ms: number): void
+  /** Called after each slice of the event loop in which callers were answered. `ms` is the duration of the slice. */
+  answeredSlice(ms: number): void
   retried(cause: RetryCause): void
   /** Called after each try to commit a batch. `ms` is the duration of the try. */
   committed(batch: {
@@ -41,14 +46,19 @@ export type AppendObserver = {
  * the second was appended after the first had settled.
  *
  * An entry waits in the queue, which decides when a batch is sent (append-queue.ts). Then the entry is in flight until
- * it is settled. The next batch is sent before the callers of the previous batch are answered. Otherwise Postgres would
- * be idle during the answers, which block the event loop for a millisecond.
+ * Postgres has answered. The next batch is sent before the callers of the previous batch are answered, so that Postgres
+ * is not idle meanwhile. The answers of a batch may take 10 ms, so they are sent in slices of the event loop.
  *
  * Only committed entries survive a crash. If the process crashes, accepted entries that were not committed are lost,
  * and their clients get no answer.
  */
 export class Appender {
   readonly #queue = new AppendQueue<WaitingEntry>()
+  /** Answers that were not sent yet, by ledger. Ledgers are served round-robin, so a quiet ledger waits for nobody. */
+  readonly #answers = new FairQueue<Answer>()
+  /** `endedAt` of the answer that was sent last, until its time is observed. */
+  #answeredOf: number | null = null
+  readonly #answering: SlicedJobs
   readonly #pool: pg.Pool
   readonly #observer: AppendObserver | null
   readonly #countComing: () => number
@@ -62,6 +72,8 @@ export class Appender {
     this.#pool = pool
     this.#observer = observer
     this.#countComing = countComing
+    const observe = (ms: number) => observer?.answeredSlice(ms)
+    this.#answering = new SlicedJobs(() => this.#answerNext(), ANSWERS_SLICE_MS_MAX, observe)
   }
 
   /** Appends an entry. `sinceMs` is the time by Date.now() at which the entry's author was authenticated. */
@@ -142,19 +154,31 @@ export class Appender {
     const { records, startedAt } = batch
     const waitsMs = batch.items.map(({ addedAt }) => startedAt - addedAt)
     this.#observer?.committed({ entries, outcomes, records, ms: endedAt - startedAt, waitsMs })
-    for (const [i, { settle }] of batch.items.entries()) {
+    for (const [i, { ledgerId, settle }] of batch.items.entries()) {
       const outcome = outcomes[i]!
-      if (outcome.status !== 'again') settle(outcome)
+      if (outcome.status !== 'again') this.#answers.add(ledgerId, { settle: () => settle(outcome), endedAt })
     }
-    // nextTick runs after all promise callbacks that the outcomes started, so the answers have been written by then.
-    process.nextTick(() => this.#observer?.answered(batch.items.length, performance.now() - endedAt))
-    if (this.#isEmpty()) this.#emptied?.resolve()
+    this.#answering.start()
+  }
+
+  /** Answers one caller. Returns false if no caller waits for an answer. */
+  #answerNext(): boolean {
+    // The promise callbacks of the previous answer have run, so its bytes were passed to the kernel.
+    if (this.#answeredOf !== null) this.#observer?.answered(performance.now() - this.#answeredOf)
+    const answer = this.#answers.next()
+    this.#answeredOf = answer?.endedAt ?? null
+    if (answer) answer.settle()
+    else if (this.#isEmpty()) this.#emptied?.resolve()
+    return answer !== null
   }
 
   #isEmpty(): boolean {
-    return this.#queue.size.entries === 0 && this.#queue.inFlight.batches === 0
+    return this.#queue.size.entries === 0 && this.#queue.inFlight.batches === 0 && this.#answers.size === 0
   }
 }
+
+/** Answer to a caller. `endedAt`: time at which Postgres answered the batch. */
+type Answer = { readonly settle: () => void; readonly endedAt: number }
 
 type WaitingEntry = Queued & {
   readonly entry: EntryRow

@@ -48,6 +48,11 @@ export const APPEND_OVERLAP_RECORDS_MIN = 16
  */
 export const APPEND_GATHER_RECORDS_MAX = 256
 export const APPEND_GATHER_MS_MAX = 20
+/**
+ * Ledgers without a batch in flight are quiet, if their mean work is at most this fraction of the mean work of all
+ * ledgers. Their entries are sent at once, in a batch of their own (append-queue.ts).
+ */
+export const APPEND_QUIET_DIVISOR = 4
 /** Maximum number of entries in the queue. One ledger may use half of what the other ledgers leave free. */
 export const APPEND_QUEUE_ENTRIES_MAX = 4_096
 export const APPEND_QUEUE_RECORDS_MAX = 65_536
@@ -65,3 +70,5 @@ export const APPEND_UNAVAILABLE_RETRY_MS_MAX = 1_000
  * ledger's key changes. Both may happen to the same entry.
  */
 export const APPEND_STALE_RETRIES_MAX = 2
+/** Maximum time in ms for which answers to callers may occupy the event loop before sockets are read again. */
+export const ANSWERS_SLICE_MS_MAX = 2

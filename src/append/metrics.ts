@@ -42,7 +42,10 @@ function keysOf<Key extends string>(all: Readonly<Record<Key, 0>>): readonly Key
   return Object.keys(all) as Key[]
 }
 
-export function makeAppendObserver(metrics: Metrics): AppendObserver {
+export function makeAppendObserver(
+  metrics: Metrics,
+  answeredSlice: (ms: number) => void = () => {},
+): AppendObserver {
   const outcomes = new Tally(STATUSES)
   const reasons = new Tally(REASONS)
   const retries = new Tally(CAUSES)
@@ -82,16 +85,13 @@ export function makeAppendObserver(metrics: Metrics): AppendObserver {
     'From the authentication of a request to its signed entry, to a millisecond',
   )
   const waits = readDurations(metrics, 'wait', 'From the signing of an entry to the sending of its batch')
-  const answers = readDurations(
-    metrics,
-    'answer',
-    'From the commit of an entry to the answer for its whole batch',
-  )
+  const answers = readDurations(metrics, 'answer', 'From the commit of an entry to its answer')
   const observeBatch = makeBatchObserver(metrics)
   return {
     overloaded: () => outcomes.add('overloaded'),
     prepared: (ms) => prepares.observe(ms),
-    answered: (entries, ms) => answers.observe(ms, entries),
+    answered: (ms) => answers.observe(ms),
+    answeredSlice,
     retried: (cause) => retries.add(cause),
     committed(batch) {
       observeBatch(batch.outcomes.length, batch.records, batch.ms)

@@ -41,6 +41,17 @@ type WaitingRequest = {
   readonly begin: () => void
 }
 
+/** Callbacks for metrics. They MUST NOT throw. */
+export type AdmissionObserver = {
+  /** Called for each request that begins. `ms` is the time that the request has waited. */
+  begun(ms: number): void
+  /**
+   * Called with the time in ms for which work held the event loop: `begin` for requests that began, `read` from the
+   * first request that was read until requests began. `read` is only observed if no request was waiting.
+   */
+  slice(work: 'read' | 'begin', ms: number): void
+}
+
 /**
  * Limits how many requests a process works on, and decides when each request begins.
  *
@@ -63,17 +74,19 @@ export class Admission {
   readonly #unproven: RequestSlots
   readonly #now: () => number
   readonly #limits: typeof LIMITS
-  readonly #observeWait: (ms: number) => void
+  readonly #observer: AdmissionObserver | null
   readonly #waiting = new FairQueue<WaitingRequest>()
   /** Number of waiting requests of proven owners. */
   readonly #waitingOf: Record<RequestKind, number> = { reads: 0, writes: 0 }
   #refusedBefore = 0
+  /** Time of the first request that has come since the last slice. */
+  #comingSinceMs = 0
+  #sliceSinceMs = 0
 
-  /** `observeWait` is called for each request that begins. `ms`: time that the request has waited. */
-  constructor(now: () => number, limits = LIMITS, observeWait: (ms: number) => void = () => {}) {
+  constructor(now: () => number, limits = LIMITS, observer: AdmissionObserver | null = null) {
     this.#now = now
     this.#limits = limits
-    this.#observeWait = observeWait
+    this.#observer = observer
     this.#slots = {
       reads: new RequestSlots(now, { ...limits, fast: limits.reads }),
       writes: new RequestSlots(now, limits),
@@ -98,7 +111,9 @@ export class Admission {
     const isFirst = this.#waiting.size === 0
     this.#waiting.add(owner, { owner, kind, bytes, sinceMs: this.#now(), begin })
     if (owner !== UNPROVEN) this.#waitingOf[kind]++
-    if (isFirst) setImmediate(this.#beginSome)
+    if (!isFirst) return
+    this.#comingSinceMs = this.#now()
+    this.#beginSoon()
   }
 
   /**
@@ -137,7 +152,20 @@ export class Admission {
     return owner === UNPROVEN ? this.#unproven : this.#slots[kind]
   }
 
+  /** Schedules a slice. Node runs both functions in order, and the work that requests start in between. */
+  #beginSoon(): void {
+    setImmediate(this.#beginSome)
+    if (this.#observer) setImmediate(this.#endSlice)
+  }
+
+  readonly #endSlice = (): void => {
+    this.#observer!.slice('begin', this.#now() - this.#sliceSinceMs)
+  }
+
   readonly #beginSome = (): void => {
+    this.#sliceSinceMs = this.#now()
+    if (this.#comingSinceMs > 0) this.#observer?.slice('read', this.#sliceSinceMs - this.#comingSinceMs)
+    this.#comingSinceMs = 0
     let bytes = 0
     // Refusals since the last slice have taken time from accepted requests. So this slice begins additional requests,
     // as many as could have been served in that time.
@@ -150,13 +178,13 @@ export class Admission {
       this.#begin(next)
       bytes += next.bytes
     }
-    if (this.#waiting.size > 0) setImmediate(this.#beginSome)
+    if (this.#waiting.size > 0) this.#beginSoon()
   }
 
   #begin({ owner, kind, sinceMs, begin }: WaitingRequest): void {
     if (owner !== UNPROVEN) this.#waitingOf[kind]--
     this.#slotsOf(kind, owner).leave(owner)
-    this.#observeWait(this.#now() - sinceMs)
+    this.#observer?.begun(this.#now() - sinceMs)
     begin()
   }
 }

@@ -1,7 +1,7 @@
 import { Durations, WAIT_BOUNDS_MS } from '../observe/metrics/durations.ts'
 import type { Metrics } from '../observe/metrics/metrics.ts'
 import { readCounter, readGauge, readHistogram, readingsOf } from '../observe/metrics/readings.ts'
-import type { Admission } from './admission.ts'
+import type { Admission, AdmissionObserver } from './admission.ts'
 import type { ByteBudgets } from './budgets.ts'
 import { READS_UNDER_WAY_MAX, REQUESTS_UNDER_WAY_MAX } from './limits.ts'
 
@@ -11,14 +11,36 @@ type Admitting = {
   readonly writeDeadlines: { readonly cutOff: number }
 }
 
-export function makeBeginObserver(metrics: Metrics): (ms: number) => void {
+/** Kinds of work that hold the event loop in slices. `read`: reads and parses what has arrived on the sockets. */
+const LOOP_WORK = ['read', 'begin', 'answer'] as const
+type LoopWork = (typeof LOOP_WORK)[number]
+
+const SLICE_BOUNDS_MS = [0.25, 0.5, 1, 2, 4, 8, 16, 32, 64]
+
+/** Returns a function that is called with the duration in ms of each slice of the event loop. */
+export function makeSliceObserver(metrics: Metrics): (work: LoopWork, ms: number) => void {
+  const slices = new Map(LOOP_WORK.map((work) => [work, new Durations(SLICE_BOUNDS_MS)]))
+  const slice = {
+    name: 'tallystick_event_loop_slice_duration_seconds',
+    help: 'Time for which one kind of work held the event loop before other work ran',
+  }
+  readHistogram(metrics, slice, () =>
+    [...slices].flatMap(([work, durations]) => durations.readings(slice.name, { kind: work })),
+  )
+  return (work, ms) => slices.get(work)!.observe(ms)
+}
+
+export function makeAdmissionObserver(
+  metrics: Metrics,
+  slice: AdmissionObserver['slice'],
+): AdmissionObserver {
   const waits = new Durations(WAIT_BOUNDS_MS)
   const wait = {
     name: 'tallystick_http_begin_wait_duration_seconds',
     help: 'From the headers of an accepted request to the start of its work',
   }
   readHistogram(metrics, wait, () => waits.readings(wait.name, {}))
-  return (ms) => waits.observe(ms)
+  return { begun: (ms) => waits.observe(ms), slice }
 }
 
 export function watchAdmission(metrics: Metrics, { admission, budgets, writeDeadlines }: Admitting): void {

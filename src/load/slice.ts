@@ -38,3 +38,49 @@ export class Slices {
     if (this.#waiting.length > 0) setImmediate(this.#give)
   }
 }
+
+/**
+ * Runs jobs one after another, in slices of the event loop of about `msMax`. Between two slices sockets are read.
+ *
+ * `next` runs one job, and returns false if there was none. The promise callbacks and ticks that a job starts belong to
+ * the job: they run before the next job, and their time counts. `observe` is called with the ms of each slice.
+ */
+export class SlicedJobs {
+  readonly #next: () => boolean
+  readonly #msMax: number
+  readonly #observe: (ms: number) => void
+  #isRunning = false
+  #beganAtMs = 0
+
+  constructor(next: () => boolean, msMax: number, observe: (ms: number) => void) {
+    this.#next = next
+    this.#msMax = msMax
+    this.#observe = observe
+  }
+
+  /** Begins a slice now, unless jobs are running or the next slice is scheduled. */
+  start(): void {
+    if (this.#isRunning) return
+    this.#isRunning = true
+    this.#begin()
+  }
+
+  readonly #begin = (): void => {
+    this.#beganAtMs = performance.now()
+    this.#step()
+  }
+
+  /** A tick runs after all promise callbacks, but ticks that a tick adds would run before them. */
+  readonly #continue = (): void => process.nextTick(this.#step)
+
+  readonly #step = (): void => {
+    this.#isRunning = this.#next()
+    const ms = performance.now() - this.#beganAtMs
+    if (this.#isRunning && ms < this.#msMax) {
+      queueMicrotask(this.#continue)
+      return
+    }
+    this.#observe(ms)
+    if (this.#isRunning) setImmediate(this.#begin)
+  }
+}

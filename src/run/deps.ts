@@ -32,7 +32,7 @@ import { watchTypes } from '../ledgers/types/metrics.ts'
 import { TypeRegistry } from '../ledgers/types/type-registry.ts'
 import { Admission } from '../load/admission.ts'
 import { makeByteBudgets } from '../load/budgets.ts'
-import { makeBeginObserver, watchAdmission } from '../load/metrics.ts'
+import { makeAdmissionObserver, makeSliceObserver, watchAdmission } from '../load/metrics.ts'
 import { openLog } from '../observe/log.ts'
 import { Metrics } from '../observe/metrics/metrics.ts'
 import { watchKeyCache } from '../observe/metrics/reading.ts'
@@ -88,11 +88,12 @@ export async function openDeps(
     database.renew()
     closers.push(watchHalfOpen(database, pooler, log))
     if (config.previousMasterKey) closers.push(followMasterKey({ signers, masterKey, database }, log))
-    const admission = new Admission(steadyMs, undefined, makeBeginObserver(metrics))
+    const observeSlice = makeSliceObserver(metrics)
+    const admission = new Admission(steadyMs, undefined, makeAdmissionObserver(metrics, observeSlice))
     const budgets = makeByteBudgets()
     const writeDeadlines = new WriteDeadlines(steadyMs)
     watchAdmission(metrics, { admission, budgets, writeDeadlines })
-    const appender = openAppender(writePool, { admission, metrics, tracing })
+    const appender = openAppender(writePool, { admission, metrics, tracing, observeSlice })
     closers.push(() => appender.close())
     const keyMac = makeKeyMac(masterKey)
     const lookups = new Lookups(readPool)
@@ -191,9 +192,16 @@ async function openReplica(
 
 function openAppender(
   writePool: pg.Pool,
-  { admission, metrics, tracing }: Pick<Deps, 'admission' | 'metrics' | 'tracing'>,
+  {
+    admission,
+    metrics,
+    tracing,
+    observeSlice,
+  }: Pick<Deps, 'admission' | 'metrics' | 'tracing'> & {
+    readonly observeSlice: ReturnType<typeof makeSliceObserver>
+  },
 ): Appender {
-  const observer = makeAppendObserver(metrics)
+  const observer = makeAppendObserver(metrics, (ms) => observeSlice('answer', ms))
   const countComing = () => admission.waiting('writes')
   const appender = tracing
     ? new TracedAppender(writePool, observer, countComing, tracing)

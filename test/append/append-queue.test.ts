@@ -51,9 +51,30 @@ test('a batch waits, for a limited time, until it holds half of the requests und
   assert.equal(queue.take(0, 7), null)
   addMany(1)
   assert.equal(queue.take(1, 7)?.items.length, 7)
-  addMany(1, 2)
+  addMany(2, 2)
   assert.equal(queue.take(APPEND_GATHER_MS_MAX - 1, 100), null)
-  assert.equal(queue.take(APPEND_GATHER_MS_MAX, 100)?.items.length, 1)
+  assert.equal(queue.take(APPEND_GATHER_MS_MAX, 100)?.items.length, 2)
+})
+
+test('entries of quiet ledgers go at once beside a busy ledger, although more requests are coming', () => {
+  const { queue, add, addMany } = open()
+  addMany(40)
+  queue.take(0, 0)
+  addMany(40)
+  const quiet = [add(2), add(3)]
+  assert.deepEqual(
+    names(queue.take(0, 100)),
+    quiet.map(({ name }) => name),
+  )
+  assert.equal(queue.take(0, 100), null, 'the busy ledger still waits')
+})
+
+test('equally busy ledgers share batches: none of them is quiet', () => {
+  const { queue, add } = open()
+  for (let ledger = 1; ledger <= 60; ledger++) add(ledger)
+  queue.take(0, 0)
+  for (let ledger = 61; ledger <= 70; ledger++) add(ledger)
+  assert.equal(queue.take(0, 100), null)
 })
 
 test('a ledger’s second batch starts with half of the requests under way; a third waits', () => {

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { Appender } from '../../src/append/appender.ts'
 import {
+  ANSWERS_SLICE_MS_MAX,
   APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX,
   APPEND_CONNECTIONS,
   APPEND_WAIT_MS_MAX,
@@ -175,6 +176,27 @@ test('a ledger with many waiting entries does not delay a ledger with few', asyn
   // One transaction may come before the shallow ledger's: two batches run at the same time, and the second batch may
   // get the lower transaction number.
   assert.ok(Number(rows[0].before) <= 1, 'the shallow ledger was in the first batch')
+})
+
+test('answers of one batch are sent in slices, so that other requests are read in between', async (t) => {
+  const { appender, ledger } = await open(t)
+  let turns = 0
+  let isDone = false
+  const count = () => {
+    turns++
+    if (!isDone) setImmediate(count)
+  }
+  const answer = async () => {
+    await appender.append(makeEntry(ledger))
+    const untilMs = performance.now() + 1
+    while (performance.now() < untilMs);
+    return turns
+  }
+  const all = Array.from({ length: 20 }, answer)
+  setImmediate(count)
+  const [first, ...others] = await Promise.all(all)
+  isDone = true
+  assert.ok(others.at(-1)! - first! >= 20 / ANSWERS_SLICE_MS_MAX / 2, `${others.at(-1)! - first!} turns`)
 })
 
 test('a locked head of one ledger delays no other ledger', async (t) => {

@@ -49,6 +49,7 @@ async function open(t: TestContext) {
     overloaded() {},
     prepared() {},
     answered() {},
+    answeredSlice() {},
     retried() {},
     committed: ({ entries }: { entries: readonly unknown[] }) => void batches.push(entries.length),
   }
