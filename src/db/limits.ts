@@ -61,6 +61,11 @@ export const COSIGNATURES_READ_MAX = 1_000
 export const APPEND_STATEMENT_TIMEOUT_MS = 15_000
 export const CONNECT_TIMEOUT_MS = 5_000
 /**
+ * Maximum time in ms that a new session waits for a synchronous standby (src/db/connect/replicated.ts). It is shorter
+ * than CONNECT_TIMEOUT_MS, so that the error names the cause.
+ */
+export const STANDBY_CONFIRM_MS_MAX = 3_000
+/**
  * Minimum pause in ms between two attempts to reach an unreachable database (src/db/connect/reconnects.ts). The pause
  * doubles after each attempt.
  */

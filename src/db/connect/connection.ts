@@ -7,6 +7,7 @@ import { ConnectError, explainConnectFailure } from './connect-error.ts'
 import { Fence, type Timeline } from './fence.ts'
 import { type Login, openPasswords, type PasswordSource, type Passwords } from './passwords.ts'
 import { Reconnects } from './reconnects.ts'
+import { StandbyConfirmation } from './replicated.ts'
 import { BIGINT_ARRAY_TYPE, NUMBER_TYPES, nameInCamelCase, parseNumbers } from './row-values.ts'
 import {
   describeGuards,
@@ -14,6 +15,7 @@ import {
   HANDED_ON,
   isOfWholeServer,
   refusalOf,
+  type SessionState,
   setStatement,
   setUpSession,
 } from './session.ts'
@@ -61,6 +63,7 @@ export class Database {
   readonly #pools = new Set<Pool>()
   readonly #reconnects = new Reconnects()
   readonly #fence = new Fence()
+  readonly #confirmation = new StandbyConfirmation()
   readonly #mac: DatabaseMac | null
   readonly archive: ArchiveContent | null
 
@@ -133,6 +136,7 @@ export class Database {
         // The session is the first of a new timeline, so the other open connections lead to the replaced primary.
         if (this.#fence.admit(session)) this.renew()
       },
+      confirmation: this.#confirmation,
       renew: () => this.renew(),
     }
   }
@@ -193,6 +197,7 @@ export type DatabaseClientConfig = pg.ClientConfig & {
   readonly archive: ArchiveContent | null
   /** Registers the session's timeline. Throws if a replaced primary serves the session. */
   readonly admit: (session: Timeline) => void
+  readonly confirmation: StandbyConfirmation
   /** Replaces all open connections. Called when a session is refused for a reason that applies to all connections. */
   readonly renew: () => void
   /**
@@ -252,25 +257,38 @@ export class DatabaseClient extends pg.Client {
   override connect(): Promise<this>
   override connect(callback: ConnectCallback): void
   override connect(callback?: ConnectCallback): Promise<this> | void {
-    const connecting = this.#config.attempt(() => this.#connect())
+    const connecting = this.#connect()
     if (!callback) return connecting
     const done = callback as (error: Error | null) => void
     connecting.then(() => done(null), done)
   }
 
   async #connect(): Promise<this> {
+    const { attempt, mac, confirmation } = this.#config
+    const { standbys } = await attempt(() => this.#closeOnError(() => this.#open()))
+    // Logins without the master key send nothing that a failover must not lose. The wait is not part of the attempt, so
+    // that other sessions wait too. Otherwise they would fail until the new primary of a failover has a standby.
+    if (mac !== null && standbys !== '') await this.#closeOnError(() => confirmation.await(this))
+    return this
+  }
+
+  async #open(): Promise<SessionState> {
+    await super.connect()
+    const { mac, isOwner, accepted, settings = {} } = this.#config
+    const state = await setUpSession(this, settings)
+    if (mac !== null || isOwner) {
+      const unmet = findUnmet(state.facts, accepted)
+      if (unmet.some(isOfWholeServer)) this.#config.renew()
+      if (unmet.length > 0) throw refusalOf(unmet)
+      await this.#requirePrimary()
+    }
+    await this.#prove(state.pid)
+    return state
+  }
+
+  async #closeOnError<T>(work: () => Promise<T>): Promise<T> {
     try {
-      await super.connect()
-      const { mac, isOwner, accepted, settings = {} } = this.#config
-      const { pid, facts } = await setUpSession(this, settings)
-      if (mac !== null || isOwner) {
-        const unmet = findUnmet(facts, accepted)
-        if (unmet.some(isOfWholeServer)) this.#config.renew()
-        if (unmet.length > 0) throw refusalOf(unmet)
-        await this.#requirePrimary()
-      }
-      await this.#prove(pid)
-      return this
+      return await work()
     } catch (error) {
       const inner = this as unknown as { _ending: boolean; connection: { stream: { destroy(): void } } }
       // Marks the end as intended. Otherwise pg would report a broken connection, and its pool would assume that the

@@ -95,19 +95,17 @@ const FACT_NAMES: readonly FactName[] = [
 const FACT_PAIRS = FACT_NAMES.map((name) => `'${name}', pg_catalog.current_setting('${name}')`).join(', ')
 
 /** SQL that reads the settings to check. Every login may read them. */
-const FACTS = `select pg_catalog.pg_backend_pid() as pid, pg_catalog.json_build_object(${FACT_PAIRS}) as facts`
+const FACTS = `select pg_catalog.pg_backend_pid() as pid, pg_catalog.json_build_object(${FACT_PAIRS}) as facts,
+  pg_catalog.current_setting('synchronous_standby_names') as standbys`
 
-/** Applies the settings and returns the session's facts. Takes one round trip, in one implicit transaction. */
-export async function setUpSession(
-  client: pg.ClientBase,
-  settings: Settings,
-): Promise<{ readonly pid: number; readonly facts: SessionFacts }> {
+/** `standbys`: names of the synchronous standbys; empty if there are none. */
+export type SessionState = { readonly pid: number; readonly facts: SessionFacts; readonly standbys: string }
+
+/** Applies the settings and returns the session's state. Takes one round trip, in one implicit transaction. */
+export async function setUpSession(client: pg.ClientBase, settings: Settings): Promise<SessionState> {
   const all = Object.entries({ ...SESSION_SETTINGS, ...settings }).map(setStatement)
   const text = [...all, CONDITIONAL_SETTINGS, FACTS].join('; ')
-  const results = (await client.query(text)) as unknown as pg.QueryResult<{
-    pid: number
-    facts: SessionFacts
-  }>[]
+  const results = (await client.query(text)) as unknown as pg.QueryResult<SessionState>[]
   return results.at(-1)!.rows[0]!
 }
 

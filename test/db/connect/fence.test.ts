@@ -14,6 +14,7 @@ import { makeMasterKey } from '../../../src/signing/master-key.ts'
 import { connect, testDatabase } from '../../helpers/connect.ts'
 import { startTestPostgres, TEST_MASTER_KEY, TEST_PASSWORDS } from '../../helpers/database.ts'
 import { temporaryDirInMemory } from '../../helpers/postgres.ts'
+import { loseStandbys, setStandbys } from '../../helpers/sync-standbys.ts'
 import { startTcpProxy, type TcpProxy } from '../../helpers/tcp-proxy.ts'
 import { createTestLedger, makeEntry } from '../../helpers/test-ledger.ts'
 import { until } from '../../helpers/wait.ts'
@@ -88,17 +89,17 @@ test('a commit that stopped waiting for its standby has the outcome unknown, tho
   const ledger = await createTestLedger(await connect(t, url))
   const write = openWritePool(testDatabase(url), LOG)
   t.after(() => write.end())
+  // The connection is made first, because a new connection waits for the standby itself.
+  assert.equal((await commitBatch(write, [makeEntry(ledger)]))[0]!.status, 'appended')
+  await loseStandbys(primary)
   await withClient(primary.superuserUrl, async (client) => {
-    await client.query("alter system set synchronous_standby_names = 'nobody'")
-    await client.query('select pg_reload_conf()')
     const committing = commitBatch(write, [makeEntry(ledger)])
     const cancel = `select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'`
     await until(async () => (await client.query(cancel)).rowCount === 1)
     const [outcome] = await committing
     assert.ok(outcome!.status === 'unknown' && /was not replicated/.test(outcome!.error.message))
-    await client.query('alter system reset synchronous_standby_names')
-    await client.query('select pg_reload_conf()')
   })
+  await setStandbys(primary, '')
   assert.equal((await commitBatch(write, [makeEntry(ledger)]))[0]!.status, 'appended')
 })
 

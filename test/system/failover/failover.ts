@@ -227,7 +227,7 @@ async function suffer(
       const one = await sufferOne(scene, fault)
       all.push(one)
       console.log(
-        `  ${fault}: cluster ${one.clusterMs} ms, records ${one.recordsMs} ms, beyond ${one.beyondMs} ms`,
+        `  ${fault}, until ${new Date(one.endedAtMs).toISOString()}: cluster ${one.clusterMs} ms, records ${one.recordsMs} ms, beyond ${one.beyondMs} ms`,
       )
     }
     return all

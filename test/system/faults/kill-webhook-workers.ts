@@ -64,8 +64,8 @@ export async function killWebhookWorkers(dir: string, plan: WebhookKillPlan): Pr
     state.stopping = true
     await Promise.all(singles)
     deployment.requireAlive()
-    await settleWebhooks(deployment.superuserUrl, listeners, plan.hurry)
-    return { ...reckonWebhooks(listeners), requestsHit }
+    const deliveries = await settleWebhooks(deployment.superuserUrl, listeners, plan.hurry)
+    return { ...reckonWebhooks(deliveries), requestsHit }
   } finally {
     state.stopping = true
     await clients?.abandon()

@@ -19,10 +19,32 @@ export type WebhookReckoning = {
   /** Number of events that came with two ids, plus the number of ids that came with two events. */
   readonly unstable: number
   readonly ghosts: number
+  /** A line for each ghost, by `describeGhost`. */
+  readonly ghostLines: readonly string[]
 }
 
-/** An event as an endpoint received it. `name` is unique in its ledger. */
-type Heard = { readonly id: string; readonly name: string; readonly checkpointSize: number | null }
+/**
+ * An event as an endpoint received it. `name` is its position, its type and the digest of its entry or tree, as `nameOf`
+ * makes it. If a failover replaces an entry, the new entry's event has another name. `atMs`: time of receipt, in Unix
+ * ms.
+ */
+export type Heard = {
+  readonly id: string
+  readonly name: string
+  readonly record: string | null
+  readonly checkpointSize: number | null
+  readonly atMs: number
+}
+
+/** Entries and checkpoints of a ledger, from the position on at which its endpoint began. */
+export type Stored = {
+  /** Events that the endpoint receives, by name, with their records. */
+  readonly events: ReadonlyMap<string, string | null>
+  /** Kinds of the entries, by seq. */
+  readonly kinds: ReadonlyMap<number, string>
+  /** Sizes of the checkpoints, smallest first. */
+  readonly checkpoints: readonly number[]
+}
 
 export type Listener = Awaited<ReturnType<typeof startListener>>
 
@@ -36,6 +58,7 @@ const FAILURE_SHARE = 0.05
 const ANSWER_MS_MAX = 25
 const SLOW_SHARE = 0.005
 const SLOW_MS = 2_500
+const GHOSTS_SHOWN_MAX = 20
 
 /** Starts an endpoint that receives all events. It answers some of them late or with a failure. */
 export async function startListener(url: string, { ledger, bearer }: Ledger) {
@@ -43,10 +66,17 @@ export async function startListener(url: string, { ledger, bearer }: Ledger) {
   const seen = new Set<string>()
   const received: Heard[] = []
   let underWay = 0
-  const receiver = await startReceiver(({ id, event }, response) => {
+  const receiver = await startReceiver(({ id, event, atMs }, response) => {
     // Only the names of events are stored, because there are many events and each contains its record.
     receiver.received.length = 0
-    received.push({ id, name: nameOf(event), checkpointSize: event.data.checkpoint?.size ?? null })
+    const { record, checkpoint } = event.data
+    received.push({
+      id,
+      name: nameOf(event),
+      record: record?.id ?? null,
+      checkpointSize: checkpoint?.size ?? null,
+      atMs,
+    })
     const fails = !seen.has(id) && Math.random() < FAILURE_SHARE
     seen.add(id)
     if (fails) failed.add(id)
@@ -59,21 +89,14 @@ export async function startListener(url: string, { ledger, bearer }: Ledger) {
   })
   const made = await postPatiently(url, bearer, '/v1/webhooks', { url: receiver.url, events: ['*'] })
   const startSeq: number = made.standing.nextSeq
-  let expected = new Map<string, string | null>()
   return {
+    ledger,
     received,
     failed,
+    startSeq,
     underWay: () => underWay,
     close: () => receiver.close(),
-    /** Reads the events that the endpoint should have received by now. Returns their names with their records. */
-    async expect(superuserUrl: string): Promise<ReadonlyMap<string, string | null>> {
-      expected = await readExpected(superuserUrl, ledger, startSeq)
-      return expected
-    },
-    get expected(): ReadonlyMap<string, string | null> {
-      return expected
-    },
-    startSeq,
+    read: (superuserUrl: string) => readStored(superuserUrl, ledger, startSeq),
   }
 }
 
@@ -88,49 +111,67 @@ export async function postPatiently(url: string, bearer: string, path: string, b
   return JSON.parse(text)
 }
 
-/** Reads the expected events from the entries, independently of the product's code for events. */
-async function readExpected(
-  url: string,
-  ledger: string,
-  startSeq: number,
-): Promise<Map<string, string | null>> {
+/** Derives the events from the entries, independently of the product's code for events. */
+async function readStored(url: string, ledger: string, startSeq: number): Promise<Stored> {
   return withPatientClient(url, async (client) => {
     const values = [parseId('led', ledger), startSeq]
-    const entries = await client.query<{ seq: number; kind: string; recordId: string | null }>(
-      `select seq, kind, case when version is not null and kind <> 'batch-notarized' then subject_id end as record_id
+    const entries = await client.query<{ seq: number; kind: string; leaf: string; recordId: string | null }>(
+      `select seq, kind, encode(leaf, 'hex') as leaf,
+         case when version is not null and kind <> 'batch-notarized' then subject_id end as record_id
        from tallystick.entries where ledger_id = $1 and seq >= $2 order by seq`,
       values,
     )
-    const checkpoints = await client.query<{ size: number }>(
-      'select size from tallystick.checkpoints where ledger_id = $1 and size > $2',
+    const checkpoints = await client.query<{ size: number; root: Buffer }>(
+      'select size, root from tallystick.checkpoints where ledger_id = $1 and size > $2 order by size',
       values,
     )
-    const names = new Map<string, string | null>()
-    for (const { seq, kind, recordId } of entries.rows)
-      for (const type of EVENTS_OF_KIND[kind as EventKind] ?? []) names.set(`${seq} ${type}`, recordId)
-    for (const { size } of checkpoints.rows) names.set(`${size - 1} checkpoint.published`, null)
-    return names
+    const events = new Map<string, string | null>()
+    for (const { seq, kind, leaf, recordId } of entries.rows)
+      for (const type of EVENTS_OF_KIND[kind as EventKind] ?? [])
+        events.set(`${seq} ${type} ${leaf}`, recordId)
+    for (const { size, root } of checkpoints.rows)
+      events.set(`${size - 1} checkpoint.published ${root.toString('hex')}`, null)
+    return {
+      events,
+      kinds: new Map(entries.rows.map(({ seq, kind }) => [seq, kind])),
+      checkpoints: checkpoints.rows.map(({ size }) => size),
+    }
   })
 }
 
+/**
+ * Waits until the endpoints have received all events, or receive nothing for a long time. Returns what is then to be
+ * reckoned.
+ *
+ * The worker may publish a checkpoint after this function has ended, and deliver it. So deliveries that come later are
+ * not in the result, and the ledgers are read once more after the last delivery that is in it. Otherwise a late
+ * checkpoint would look like a ghost.
+ */
 export async function settleWebhooks(
   url: string,
   listeners: readonly Listener[],
   hurry: boolean,
-): Promise<void> {
-  let heardBefore = 0
-  for (let quietSince = Date.now(); Date.now() - quietSince < QUIET_MS_MAX; await sleep(200)) {
-    const heardNow = listeners.reduce((sum, { received }) => sum + received.length, 0)
-    if (heardNow > heardBefore) quietSince = Date.now()
-    heardBefore = heardNow
-    const missing = await Promise.all(
-      listeners.map(async (listener) => {
-        const heard = new Set(listener.received.map(({ name }) => name))
-        return [...(await listener.expect(url)).keys()].some((name) => !heard.has(name))
+): Promise<readonly Reckoned[]> {
+  const hear = async (listener: Listener) => {
+    const expected = await listener.read(url)
+    return { listener, expected: expected.events, received: [...listener.received] }
+  }
+  const reckonable = async (heard: readonly Awaited<ReturnType<typeof hear>>[]) =>
+    Promise.all(
+      heard.map(async ({ listener, ...rest }) => {
+        const { ledger, failed, startSeq } = listener
+        return { ...rest, ledger, failed: new Set(failed), startSeq, stored: await listener.read(url) }
       }),
     )
+  let heardBefore = 0
+  for (let quietSince = Date.now(); ; await sleep(200)) {
+    const heard = await Promise.all(listeners.map(hear))
     const open = await countOpen(url)
-    if (open === 0 && !missing.includes(true)) return
+    const isComplete = open === 0 && heard.every((one) => countLost(one) === 0)
+    const heardNow = heard.reduce((sum, { received }) => sum + received.length, 0)
+    if (heardNow > heardBefore) quietSince = Date.now()
+    heardBefore = heardNow
+    if (isComplete || Date.now() - quietSince > QUIET_MS_MAX) return reckonable(heard)
     if (hurry) await letTimePass(url)
   }
 }
@@ -158,10 +199,18 @@ async function letTimePass(url: string): Promise<void> {
   })
 }
 
-type Reckoned = Pick<Listener, 'expected' | 'received' | 'failed' | 'startSeq'>
+export type Reckoned = Pick<Listener, 'ledger' | 'startSeq'> & {
+  /** Events that were stored before the last delivery in `received`. The endpoint must have received them. */
+  readonly expected: Stored['events']
+  readonly received: readonly Heard[]
+  readonly failed: ReadonlySet<string>
+  /** Contents of the ledger after the last delivery in `received`. The endpoint must have received nothing else. */
+  readonly stored: Stored
+}
 
-export function reckonWebhooks(listeners: readonly Reckoned[]): WebhookReckoning {
-  const sum = (count: (listener: Reckoned) => number) => listeners.reduce((all, one) => all + count(one), 0)
+export function reckonWebhooks(all: readonly Reckoned[]): WebhookReckoning {
+  const sum = (count: (one: Reckoned) => number) => all.reduce((total, one) => total + count(one), 0)
+  const ghostLines = all.flatMap((one) => findGhosts(one).map((ghost) => describeGhost(one, ghost)))
   return {
     events: sum(({ expected }) => expected.size),
     received: sum(({ received }) => received.length),
@@ -170,24 +219,42 @@ export function reckonWebhooks(listeners: readonly Reckoned[]): WebhookReckoning
     lost: sum(countLost),
     disordered: sum(countDisordered),
     unstable: sum(countUnstable),
-    ghosts: sum(countGhosts),
+    ghosts: ghostLines.length,
+    ghostLines,
   }
 }
 
-function countLost({ expected, received }: Reckoned): number {
+function countLost({ expected, received }: Pick<Reckoned, 'expected' | 'received'>): number {
   const heard = new Set(received.map(({ name }) => name))
   return [...expected.keys()].filter((name) => !heard.has(name)).length
 }
 
 /**
- * Counts received events that were not expected. A checkpoint that was published while the endpoint was created may be
- * delivered or not, so it does not count.
+ * Returns the received events that are not in the ledger. A checkpoint that was published while the endpoint was
+ * created may be delivered or not, so it is no ghost.
  */
-function countGhosts({ expected, received, startSeq }: Reckoned): number {
+function findGhosts({ stored, received, startSeq }: Reckoned): Heard[] {
   return received.filter(({ name, checkpointSize }) => {
     const isOld = checkpointSize !== null && checkpointSize <= startSeq
-    return !expected.has(name) && !isOld
-  }).length
+    return !stored.events.has(name) && !isOld
+  })
+}
+
+/** Describes a ghost, and what the ledger has at its position instead. */
+function describeGhost({ ledger, stored, startSeq, received }: Reckoned, ghost: Heard): string {
+  const { id, name, record, checkpointSize, atMs } = ghost
+  const seq = Number(name.split(' ')[0])
+  const times = received.filter((other) => other.name === name).length
+  const size = Math.max(startSeq, ...[...stored.kinds.keys()].map((at) => at + 1))
+  const { checkpoints } = stored
+  const beside =
+    checkpointSize === null
+      ? ''
+      : `, checkpoints of ${checkpoints.findLast((one) => one < checkpointSize) ?? 'none'} and ${checkpoints.find((one) => one > checkpointSize) ?? 'none'} beside it`
+  return (
+    `ghost: ${ledger} ${name}${record ? ` of ${record}` : ''}, id ${id}, received ${times} times, here at ` +
+    `${new Date(atMs).toISOString()}; the ledger has ${stored.kinds.get(seq) ?? 'nothing'} at ${seq}, ${size} entries${beside}`
+  )
 }
 
 function countDisordered({ expected, received }: Reckoned): number {
@@ -214,15 +281,19 @@ function countUnstable({ received }: Reckoned): number {
   return 2 * pairs.size - ids.size - names.size
 }
 
+/** Returns the name of a received event. The third line of a checkpoint's note is the root of its tree. */
 // biome-ignore lint/suspicious/noExplicitAny: what was received
-function nameOf({ type, data }: any): string {
-  return `${data.entry?.seq ?? data.checkpoint.size - 1} ${type}`
+function nameOf({ type, data: { entry, checkpoint } }: any): string {
+  if (entry) return `${entry.seq} ${type} ${entry.leaf}`
+  const root = Buffer.from(checkpoint.note.split('\n')[2], 'base64')
+  return `${checkpoint.size - 1} ${type} ${root.toString('hex')}`
 }
 
 export function formatWebhooks(reckoning: WebhookReckoning): string {
-  const { events, received, duplicates, retried, lost, disordered, unstable, ghosts } = reckoning
-  return (
+  const { events, received, duplicates, retried, lost, disordered, unstable, ghosts, ghostLines } = reckoning
+  return [
     `events=${events} received=${received} duplicates=${duplicates} (${retried} after a failure) ` +
-    `lost=${lost} disordered=${disordered} ids=${unstable === 0 ? 'stable' : `${unstable} unstable`} ghosts=${ghosts}`
-  )
+      `lost=${lost} disordered=${disordered} ids=${unstable === 0 ? 'stable' : `${unstable} unstable`} ghosts=${ghosts}`,
+    ...ghostLines.slice(0, GHOSTS_SHOWN_MAX).map((line) => `    ${line}`),
+  ].join('\n')
 }

@@ -25,6 +25,7 @@ const CLEAN: ChaosReckoning = {
     disordered: 0,
     unstable: 0,
     ghosts: 0,
+    ghostLines: [],
   },
   federation: {
     shared: 5,

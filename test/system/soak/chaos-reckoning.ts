@@ -11,6 +11,7 @@ import { checkLedger } from '../faults/ledger-contents.ts'
 import { type Reckoning, reckon } from '../faults/reckoning.ts'
 import {
   type Listener,
+  type Reckoned,
   reckonWebhooks,
   settleWebhooks,
   type WebhookReckoning,
@@ -72,7 +73,7 @@ export type ChaosReckoning = {
 export async function reckonChaos(evidence: ChaosEvidence): Promise<ChaosReckoning> {
   const { dir, home, guest, journaled, gated, read, federated, listeners, peerings, memory } = evidence
   const federation = await settle(peerings)
-  await settleWebhooks(home.superuserUrl, listeners, true)
+  const deliveries = await settleWebhooks(home.superuserUrl, listeners, true)
   const unerased = await countUnerased(evidence)
   const { journal, stored, entries: journaledEntries } = await readAll(home, dir, journaled)
   let entries = journaledEntries
@@ -86,13 +87,13 @@ export async function reckonChaos(evidence: ChaosEvidence): Promise<ChaosReckoni
   return {
     records: reckon(journal, stored),
     gated: { ...(await countVerified(home.ownerUrl, gated)), stuck: await countStuck(home.ownerUrl) },
-    webhooks: reckonWebhooks(listeners),
+    webhooks: reckonWebhooks(deliveries),
     federation,
     reconciled: await reconcileAll(dir, peerings),
     unerased,
     entries,
     memory,
-    blind: await findBlind(evidence, journal, stored),
+    blind: await findBlind(evidence, deliveries, journal, stored),
   }
 }
 
@@ -133,22 +134,28 @@ async function countUnerased({ home, read, erased }: ChaosEvidence): Promise<num
  * The last error is a record that is permanently deleted from the database.
  */
 async function findBlind(
-  { home, journaled, listeners }: ChaosEvidence,
+  { home, journaled }: ChaosEvidence,
+  deliveries: readonly Reckoned[],
   journal: Parameters<typeof reckon>[0],
   stored: Parameters<typeof reckon>[1],
 ): Promise<string[]> {
   const acked = journal.find(({ outcome }) => outcome === 'acked')!
   const neverSent = { ...acked, intent: 'never sent' }
   const taken = stored.findIndex(({ intent }) => intent === acked.intent)
-  const deaf = listeners.map(({ expected, received, failed, startSeq }) => {
-    const [unheard] = expected.keys()
-    return { expected, received: received.filter(({ name }) => name !== unheard), failed, startSeq }
+  const deaf = deliveries.map((one) => {
+    const [unheard] = one.expected.keys()
+    return { ...one, received: one.received.filter(({ name }) => name !== unheard) }
   })
+  const haunted = deliveries.map((one) => ({
+    ...one,
+    stored: { ...one.stored, events: new Map([...one.stored.events].slice(1)) },
+  }))
   const controls: Record<string, boolean> = {
     'an acknowledged id that was never sent':
       reckon([...journal, neverSent], stored).lost === acked.ids.length,
     'a record that is gone': reckon(journal, stored.toSpliced(taken, 1)).lost === 1,
-    'an event that was not heard': reckonWebhooks(deaf).lost === listeners.length,
+    'an event that was not heard': reckonWebhooks(deaf).lost === deliveries.length,
+    'an event that is not in the ledger': reckonWebhooks(haunted).ghosts >= deliveries.length,
     'a record that was taken from the database': await isTakenFound(home, journaled[0]!),
   }
   return Object.keys(controls).filter((name) => !controls[name])
