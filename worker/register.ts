@@ -21,6 +21,7 @@ import {
   COMPLETION_ENQUEUE_EVERY_MS,
   COMPLETION_SWEEP_EVERY_MS,
   COMPLETIONS_PER_BATCH,
+  ENTRY_FOLLOWER_AWAITED_EVERY_MS,
   ENTRY_FOLLOWER_AWAITED_TIME_SHARE_MAX,
   ENTRY_FOLLOWER_EVERY_MS,
   ENTRY_FOLLOWER_TIME_SHARE_MAX,
@@ -128,7 +129,7 @@ export function registerFollowers(
     },
     {
       name: 'awaited-entries',
-      everyMs: ENTRY_FOLLOWER_EVERY_MS,
+      everyMs: ENTRY_FOLLOWER_AWAITED_EVERY_MS,
       timeShareMax: ENTRY_FOLLOWER_AWAITED_TIME_SHARE_MAX,
       shareOf: 'cpu',
       threadsCpuMs: () => deps.urgentVerifier.cpuMs,

@@ -61,7 +61,7 @@ export const WITNESS_CONFLICTS_MAX = 2
  * Interval in ms at which waiting completions are found. On an idle machine, a completion waits half of this interval
  * on average.
  */
-export const COMPLETION_ENQUEUE_EVERY_MS = 50
+export const COMPLETION_ENQUEUE_EVERY_MS = 25
 /**
  * Maximum number of jobs that are ready to be started. If another ledger floods the queue, a completion waits for this
  * many jobs. That is one second at 500 jobs a second.
@@ -170,6 +170,15 @@ export const ENTRY_FOLLOWER_TIME_SHARE_MAX = 0.25
  * if a worker requests verification of the ledger.
  */
 export const ENTRY_FOLLOWER_EVERY_MS = 250
+/** Interval of the rounds that verify new entries of ledgers with a settlement. */
+export const ENTRY_FOLLOWER_AWAITED_EVERY_MS = 25
+/**
+ * Time in ms after the last settlement of a ledger during which the ledger's entries are verified at that interval. The
+ * next settlement then waits for its own entry only.
+ */
+export const URGENT_LEDGER_MS = 1_000
+/** Maximum number of ledgers that are verified at that interval without waiting for a settlement. */
+export const URGENT_LEDGERS_STORED_MAX = 100
 /** Maximum CPU share for ledgers with a waiting settlement. No other follower has a larger share. */
 export const ENTRY_FOLLOWER_AWAITED_TIME_SHARE_MAX = 0.75
 /** Maximum number of audit cursors whose MACs are checked in one round. Each check takes 3 µs. */

@@ -39,10 +39,11 @@ type CursorColumns = {
 const CURSOR_COLUMNS = 'ledger_id, next_seq, chain, envelope_kid, agent_keys, mac'
 
 export async function findAuditCursor(db: Db, ledgerId: Uuid): Promise<StoredCursor | null> {
-  const { rows } = await db.query<CursorColumns>(
-    `select ${CURSOR_COLUMNS} from tallystick.audit_cursors where ledger_id = $1`,
-    [ledgerId],
-  )
+  const { rows } = await db.query<CursorColumns>({
+    name: 'find_audit_cursor',
+    text: `select ${CURSOR_COLUMNS} from tallystick.audit_cursors where ledger_id = $1`,
+    values: [ledgerId],
+  })
   return rows[0] ? toCursor(rows[0]) : null
 }
 
@@ -69,15 +70,16 @@ function toCursor({ nextSeq, chain, envelopeKid, agentKeys, mac }: CursorColumns
 
 /** Moves the cursor, but only forward, because another worker may have moved it further. */
 export async function moveAuditCursor(db: Db, ledgerId: Uuid, cursor: StoredCursor): Promise<void> {
-  await db.query(
-    `insert into tallystick.audit_cursors (ledger_id, next_seq, chain, envelope_kid, agent_keys, mac)
+  await db.query({
+    name: 'move_audit_cursor',
+    text: `insert into tallystick.audit_cursors (ledger_id, next_seq, chain, envelope_kid, agent_keys, mac)
      values ($1, $2, $3, $4, $5, $6)
      on conflict (ledger_id) do update
      set next_seq = excluded.next_seq, chain = excluded.chain, envelope_kid = excluded.envelope_kid,
        agent_keys = excluded.agent_keys, mac = excluded.mac
      where audit_cursors.next_seq < excluded.next_seq`,
-    [ledgerId, cursor.nextSeq, cursor.chain, cursor.envelopeKid, cursor.agentKeys, cursor.mac],
-  )
+    values: [ledgerId, cursor.nextSeq, cursor.chain, cursor.envelopeKid, cursor.agentKeys, cursor.mac],
+  })
 }
 
 /** Removes an untrusted cursor. Does nothing if the cursor has changed since it was read. */
@@ -92,13 +94,14 @@ export async function removeAuditCursor(db: Db, ledgerId: Uuid, mac: Uint8Array)
  * rows. A ledger without a cursor has no row to lock, so two workers may verify the same entries of such a ledger.
  */
 export async function tryLockAuditCursor(client: pg.ClientBase, ledgerId: Uuid): Promise<boolean> {
-  const { rows } = await client.query<{ exists: boolean; locked: boolean }>(
-    `with locked as materialized (
+  const { rows } = await client.query<{ exists: boolean; locked: boolean }>({
+    name: 'try_lock_audit_cursor',
+    text: `with locked as materialized (
        select from tallystick.audit_cursors where ledger_id = $1 for update skip locked
      )
      select exists (select from tallystick.audit_cursors where ledger_id = $1) as exists, exists (select from locked) as locked`,
-    [ledgerId],
-  )
+    values: [ledgerId],
+  })
   return rows[0]!.locked || !rows[0]!.exists
 }
 

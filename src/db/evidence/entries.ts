@@ -5,7 +5,7 @@ import type { VerifiedEntry } from '../../proof/entry/verify-entry.ts'
 import { parseId, type Uuid } from '../../proof/ids.ts'
 import type { ParsedStatement } from '../../proof/statement/statement.ts'
 import { signerOf } from '../chain/read-entries.ts'
-import { asBase64, asEscaped } from '../connect/packed-bytes.ts'
+import { asBase64 } from '../connect/packed-bytes.ts'
 import { columnContradiction, compare, compareRows } from './compare.ts'
 import {
   type AuditedGatedRecord,
@@ -86,7 +86,7 @@ const IS_OF_GATED = "(e.kind = 'record-created' or e.version > 1)"
  */
 export const ENTRIES_BY_SEQ = `
   select e.seq, e.kind, e.recorded_at, ${microsecondsOf('e.recorded_at')} as recorded_at_us,
-    ${asBase64('e.leaf')} as leaf, ${asBase64('e.chain')} as chain, ${asEscaped('e.envelope')} as envelope,
+    ${asBase64('e.leaf')} as leaf, ${asBase64('e.chain')} as chain, ${asBase64('e.envelope')} as envelope,
     e.subject_id, e.version, e.item_count, e.prev_seq, ${asBase64('p.leaf')} as prev_leaf, e.actor_id, e.key_id,
     e.signer_kid, ${signerOf('e')} as signer,
     case when ${IS_OF_GATED} then (

@@ -13,7 +13,7 @@ import {
   type VerifiedSizeColumns,
   verifiedSizeOf,
 } from '../chain/verified-size.ts'
-import { asBase64, asEscaped, PACKED_TYPES } from '../connect/packed-bytes.ts'
+import { asBase64, PACKED_TYPES } from '../connect/packed-bytes.ts'
 import { withPooledTransaction } from '../connect/transaction.ts'
 import { EVERY_VERSION, listNewestLeaves, type StepLeaf } from './read-steps.ts'
 
@@ -138,7 +138,7 @@ async function readEnvelopes(
   if (unknown.length === 0) return envelopes
   const { rows } = await client.query<{ leaf: Buffer; envelope: Buffer }>({
     name: 'read_case_envelopes',
-    text: `select ${asBase64('e.leaf')} as leaf, ${asEscaped('e.envelope')} as envelope
+    text: `select ${asBase64('e.leaf')} as leaf, ${asBase64('e.envelope')} as envelope
       from unnest($1::uuid[], $2::bigint[]) w (ledger_id, seq)
       cross join lateral (
         select e.leaf, e.envelope from tallystick.entries e where e.ledger_id = w.ledger_id and e.seq = w.seq offset 0

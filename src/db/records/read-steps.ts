@@ -1,7 +1,7 @@
 import type { Uuid } from '../../proof/ids.ts'
 import type { DocumentName } from '../chain/append-entries.ts'
 import type { Db } from '../connect/client.ts'
-import { asBase64, asEscaped, PACKED_TYPES } from '../connect/packed-bytes.ts'
+import { asBase64, PACKED_TYPES } from '../connect/packed-bytes.ts'
 
 /** A step of a gated record: the step's entry, and the document whose digest the entry contains. */
 export type StepRow = {
@@ -43,7 +43,7 @@ export type RecordVersion = { readonly ledgerId: Uuid; readonly recordId: Uuid; 
 export function listNewestSteps(db: Db, records: readonly RecordVersion[]): Promise<StepRow[][]> {
   return listSteps(db, records, {
     name: 'list_newest_steps',
-    envelope: `${asEscaped('e.envelope')} as envelope,`,
+    envelope: `${asBase64('e.envelope')} as envelope,`,
   })
 }
 
