@@ -1,7 +1,13 @@
 import { findEntry } from '../../db/chain/read-proven.ts'
 import type { Db } from '../../db/connect/client.ts'
 import type { Lookups } from '../../db/records/lookups.ts'
-import { type GatedRecordRow, listRecordsOfEntry, type RecordRowRead } from '../../db/records/read-records.ts'
+import {
+  type GatedRecordRow,
+  listRecordsOfEntry,
+  type RecordRowRead,
+  type Rendered,
+  type RenderedRow,
+} from '../../db/records/read-records.ts'
 import { parseEnvelope } from '../../proof/envelope/cose.ts'
 import { ProofError } from '../../proof/error.ts'
 import { formatId, parseId, type Uuid } from '../../proof/ids.ts'
@@ -52,7 +58,7 @@ export async function findVisibleRecord(
 export function renderRows(
   { lookups, envelopeKeys }: RenderDeps,
   ledgerId: Uuid,
-  rows: readonly RecordRowRead[],
+  rows: readonly RenderedRow[],
 ): Promise<string[]> {
   return Promise.all(
     rows.map(async (row) => {
@@ -147,17 +153,6 @@ function sharedUpTo({ share }: RecordRowRead, seq: number): RecordRowRead['share
   const then = share?.filter((one) => one.seq <= seq) ?? []
   return then.length === 0 ? null : then
 }
-
-type Texts = 'digest' | 'salt' | 'payload' | 'metadata' | 'referenceList' | 'tolerances' | 'leaf' | 'chain'
-export type Rendered<Row> = Row extends unknown
-  ? { [Name in keyof Row]: Name extends Texts ? Row[Name] | string : Row[Name] }
-  : never
-
-/**
- * A row of a record. A row that was read from the database has bytes. A row that a write made from its own signed data
- * has texts instead: JSON, or texts as the API shows them.
- */
-export type RenderedRow = Rendered<RecordRowRead>
 
 /** Ids of a record as text. A write already has these texts. */
 type RenderedIds = { readonly [Name in 'id' | 'ledger' | 'actor' | 'key']: string }
