@@ -20,6 +20,12 @@ export const PARENT_DEPTH_MAX = 16
  * this size.
  */
 export const CHUNK_CONTENT_BYTES_MAX = 5 * 1024 * 1024
+/**
+ * Maximum total size in bytes of the chunks that a process caches for lists (src/db/chunks/plain-chunks.ts), and the
+ * maximum decompressed size of one of them.
+ */
+export const PLAIN_CHUNKS_BYTES_MAX = 8 * 1024 * 1024
+export const PLAIN_CHUNK_BYTES_MAX = 256 * 1024
 
 /** Retry-After in ms for a client whose read needs the archive while the archive is unreachable. */
 export const ARCHIVE_RETRY_AFTER_MS = 5_000

@@ -52,9 +52,10 @@ export async function findCandidates(
   range: SeqRange,
   { makeStreams, walk }: Choice,
 ): Promise<FoundCandidates> {
-  const rows = await runShared<CandidateRow>(searches, ledger, search, (bind) =>
-    candidatesText(search, range, makeStreams?.(bind) ?? [], walk, bind),
-  )
+  // Without filters, the text depends only on the order and on whether there is a cursor.
+  const key = hasFilters(search) ? undefined : `page ${search.order} ${search.after !== null}`
+  const makeText = (bind: Bind) => candidatesText(search, range, makeStreams?.(bind) ?? [], walk, bind)
+  const rows = await runShared<CandidateRow>(searches, ledger, search, makeText, key)
   const [first] = rows.sort((a, b) => a.nth - b.nth)
   if (!first) throw new Error('the candidates of a page always are one row')
   const found = rows

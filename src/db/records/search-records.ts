@@ -71,7 +71,7 @@ async function fillPage(
       await searches.nextSlice(ledger)
       read++
       if (row === null) continue
-      const { matches, bytes: held } = await matchesOf(searches.pool, row, search)
+      const { matches, bytes: held } = await matchesOf(searches, row, search)
       ofBatches.push(...matches)
       bytes += held
     }

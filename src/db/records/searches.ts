@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
+import { PlainChunks } from '../chunks/plain-chunks.ts'
 import type { Db } from '../connect/client.ts'
 import { Coalescer } from '../connect/coalescer.ts'
 import { PACKED_TYPES } from '../connect/packed-bytes.ts'
@@ -31,6 +32,11 @@ type PageRequest = {
    * that the row belongs to, counted from 1.
    */
   readonly text: string
+  /**
+   * Short text that identifies `text`: equal keys MUST mean equal texts. It makes the look-up of the prepared statement
+   * cheap, because V8 need not join and hash 4 KB of SQL. Default: `text`.
+   */
+  readonly key?: string | undefined
   readonly values: readonly unknown[]
   readonly rowsMax: number
   readonly sharing: Sharing
@@ -43,13 +49,14 @@ export type PageSlices = { next(ledgerId: Uuid): Promise<void> }
 export type SearchParts = {
   readonly largeReads: LargeReads
   readonly slices: PageSlices
+  readonly plainChunks: PlainChunks
 }
 
 const NEXT_IMMEDIATE: PageSlices = { next: () => setImmediate() }
 
 type Row = pg.QueryResultRow
 type Page = Pick<PageRequest, 'values' | 'rowsMax'>
-type Text = { readonly name: string; readonly pages: Coalescer<Page, Row[]> }
+type Text = { readonly text: string; readonly name: string; readonly pages: Coalescer<Page, Row[]> }
 
 /**
  * Runs the statements of searches on a search pool (pools.ts).
@@ -60,7 +67,8 @@ type Text = { readonly name: string; readonly pages: Coalescer<Page, Row[]> }
  */
 export class Searches {
   readonly pool: Db
-  /** Maps the text of a prepared statement to the statement. There are few texts (search-text.ts). */
+  readonly plainChunks: PlainChunks
+  /** Maps the key of a prepared statement to the statement. There are few texts (search-text.ts). */
   readonly #texts = new Map<string, Text>()
 
   readonly #chunks: Coalescer<ChunkKey, BatchRow | null>
@@ -70,11 +78,16 @@ export class Searches {
 
   constructor(
     pool: Db,
-    { largeReads = new LargeReads(LARGE_READS_MAX), slices = NEXT_IMMEDIATE }: Partial<SearchParts> = {},
+    {
+      largeReads = new LargeReads(LARGE_READS_MAX),
+      slices = NEXT_IMMEDIATE,
+      plainChunks = new PlainChunks(),
+    }: Partial<SearchParts> = {},
   ) {
     this.pool = pool
     this.#largeReads = largeReads
     this.#slices = slices
+    this.plainChunks = plainChunks
     this.#chunks = new Coalescer(
       async (keys) => {
         const found: (BatchRow | null)[] = []
@@ -86,11 +99,11 @@ export class Searches {
     )
   }
 
-  async query<T extends Row>({ text, values, rowsMax, sharing }: PageRequest): Promise<T[]> {
+  async query<T extends Row>({ text, key = text, values, rowsMax, sharing }: PageRequest): Promise<T[]> {
     if (sharing === 'none') return (await this.#query(text, [{ values, rowsMax }])).rows as T[]
-    const known = this.#texts.get(text) ?? this.#prepare(text)
+    const known = this.#texts.get(key) ?? this.#prepare(key, text)
     if (sharing === 'shared') return known.pages.find({ values, rowsMax }) as Promise<T[]>
-    return (await this.#query(text, [{ values, rowsMax }], known.name)).rows as T[]
+    return (await this.#query(known.text, [{ values, rowsMax }], known.name)).rows as T[]
   }
 
   /**
@@ -136,7 +149,7 @@ export class Searches {
     return this.#slices.next(ledgerId)
   }
 
-  #prepare(text: string): Text {
+  #prepare(key: string, text: string): Text {
     // The name is a hash of the text, so that different texts get different names.
     const name = `search_${hash('sha256', text, 'hex').slice(0, 16)}`
     const pages = new Coalescer<Page, Row[]>(
@@ -152,8 +165,8 @@ export class Searches {
         weight: { of: ({ rowsMax }) => rowsMax, max: PAGE_ROWS_PER_QUERY_MAX },
       },
     )
-    const made = { name, pages }
-    this.#texts.set(text, made)
+    const made = { text, name, pages }
+    this.#texts.set(key, made)
     return made
   }
 

@@ -1,4 +1,5 @@
 import type { LedgerEnd, LedgerState } from '../../db/chain/ledger-ends.ts'
+import { PlainChunks } from '../../db/chunks/plain-chunks.ts'
 import { wrapArchiveReads } from '../../db/connect/archive.ts'
 import type { Db } from '../../db/connect/client.ts'
 import { Coalescer } from '../../db/connect/coalescer.ts'
@@ -70,7 +71,7 @@ export class ReplicaConnections {
     checkpoints: SignedCheckpoints,
     slices: PageSlices,
   ) {
-    this.#ofSearches = { largeReads: new LargeReads(LARGE_READS_MAX), slices }
+    this.#ofSearches = { largeReads: new LargeReads(LARGE_READS_MAX), slices, plainChunks: new PlainChunks() }
     this.#replica = replica
     this.#ends = ends
     this.#checkpoints = checkpoints

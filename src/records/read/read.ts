@@ -60,12 +60,31 @@ export function renderRows(
   ledgerId: Uuid,
   rows: readonly RenderedRow[],
 ): Promise<string[]> {
+  // Most records of a page have the same actor and the same key.
+  const [ledger, actorOf, keyOf] = [formatId('led', ledgerId), formatOnce('agt'), formatOnce('key')]
   return Promise.all(
     rows.map(async (row) => {
-      const steps = row.version === 1 ? [] : await lookups.listSteps(ledgerId, row)
-      return renderRow(idsOf(ledgerId, row), row, readSteps(envelopeKeys, steps))
+      const ids = {
+        id: formatId('rec', row.recordId),
+        ledger,
+        actor: actorOf(row.actorId),
+        key: keyOf(row.keyId),
+      }
+      if (row.version === 1) return renderRow(ids, row, NO_STEPS)
+      return renderRow(ids, row, readSteps(envelopeKeys, await lookups.listSteps(ledgerId, row)))
     }),
   )
+}
+
+const NO_STEPS: Steps = {}
+
+/** Returns a function that formats ids. The function does not format the same id twice in a row. */
+function formatOnce(prefix: 'agt' | 'key'): (id: Uuid) => string {
+  let [last, text]: [Uuid | null, string] = [null, '']
+  return (id) => {
+    if (id !== last) [last, text] = [id, formatId(prefix, id)]
+    return text
+  }
 }
 
 /**

@@ -82,6 +82,21 @@ test('concurrent pages whose limits together exceed one page share no statement'
   assert.equal(statements.length, 3)
 })
 
+test('pages without filters use one statement for each order, with and without a cursor', async (t) => {
+  const { searches, statements, pool, singles, batches } = await open(t)
+  const used = new Set<string>()
+  for (const { id } of [singles, batches, singles])
+    for (const order of ['asc', 'desc'] as const)
+      for (const after of [null, { seq: 15, index: 30 }, { seq: 4, index: 2 }]) {
+        const search = { ...pageOf({}, after), order }
+        const fresh = await searchRecords(new Searches(pool), id, search)
+        statements.splice(0)
+        assert.deepEqual(await searchRecords(searches, id, search), fresh)
+        used.add(statements[0]!)
+      }
+  assert.equal(used.size, 4)
+})
+
 test('documents of a large page are read in pieces, by one statement of a ledger at a time', async (t) => {
   const { api, searches, statements, runningMax } = await open(t)
   const ledger = await createTestLedger(api)
@@ -126,7 +141,7 @@ async function open(t: TestContext) {
     api,
     Array.from({ length: 40 }, () => makeBatch(batches, items)),
   )
-  return { api, searches: new Searches(pool), ...watch(pool), singles, batches }
+  return { api, pool, searches: new Searches(pool), ...watch(pool), singles, batches }
 }
 
 function makeSingle(ledger: TestLedger, properties: Partial<RecordRow>): EntryRow {
