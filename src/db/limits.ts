@@ -5,6 +5,14 @@ export const BATCH_ITEMS_MAX = 2_000
  * early, but has at least one item.
  */
 export const PAGE_BYTES_MAX = 4 * 1024 * 1024
+/**
+ * Maximum number of bytes of documents that the first statement of a page reads. Up to four pages share this statement.
+ * The documents of further records are read in pieces of about PAGE_PIECE_BYTES, by LARGE_READS_MAX statements at a
+ * time (src/db/records/large-reads.ts).
+ */
+export const PAGE_INLINE_BYTES_MAX = 128 * 1024
+export const PAGE_PIECE_BYTES = 256 * 1024
+export const LARGE_READS_MAX = 2
 export const PARENT_DEPTH_MAX = 16
 
 /**
@@ -12,6 +20,12 @@ export const PARENT_DEPTH_MAX = 16
  * this size.
  */
 export const CHUNK_CONTENT_BYTES_MAX = 5 * 1024 * 1024
+/**
+ * Maximum total size in bytes of the chunks that a process caches for lists (src/db/chunks/plain-chunks.ts), and the
+ * maximum decompressed size of one of them.
+ */
+export const PLAIN_CHUNKS_BYTES_MAX = 8 * 1024 * 1024
+export const PLAIN_CHUNK_BYTES_MAX = 256 * 1024
 
 /** Retry-After in ms for a client whose read needs the archive while the archive is unreachable. */
 export const ARCHIVE_RETRY_AFTER_MS = 5_000

@@ -11,6 +11,7 @@ import type { PublicLedgers } from '../ledgers/public-ledgers.ts'
 import type { TypeRegistry } from '../ledgers/types/type-registry.ts'
 import type { Admission } from '../load/admission.ts'
 import type { ByteBudgets } from '../load/budgets.ts'
+import type { SharedSlices } from '../load/slice.ts'
 import type { Metrics } from '../observe/metrics/metrics.ts'
 import type { Tracing } from '../observe/tracing/tracing.ts'
 import type { Allowances } from '../outside/connector/allowances.ts'
@@ -67,6 +68,8 @@ export type Deps = {
   readonly callers: CallerCache
   readonly publicLedgers: PublicLedgers
   readonly admission: Admission
+  /** Slices of the event loop for pages and streams. */
+  readonly slices: SharedSlices
   readonly budgets: ByteBudgets
   readonly writeDeadlines: WriteDeadlines
   readonly appender: Appender

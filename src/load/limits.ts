@@ -71,6 +71,20 @@ export const WRITE_ANSWERS_BYTES_MAX = 64 * 1024 * 1024
 // Work on large inputs (src/load/slice.ts, src/load/threads)
 /** Maximum time in ms that work may occupy the event loop before other work gets a slice. */
 export const SLICE_MS_MAX = 5
+/**
+ * Maximum time in ms that pages and streams may occupy the event loop in one iteration while another owner is active.
+ * The last slice may exceed the limit.
+ */
+export const SHARED_SLICE_MS_MAX = 1
+/** Maximum time in ms of one pause of long reads. A process that was stopped must not pause them for as long. */
+export const SHARED_PAUSE_MS_MAX = 50
+/**
+ * Time in ms after a request of an owner during which long reads of other owners leave time for it. The owner gets no
+ * such time within READER_MS after a long read of its own. At most OWNERS_NOTED_MAX owners are noted.
+ */
+export const OTHERS_ACTIVE_MS = 1_000
+export const READER_MS = 100
+export const OWNERS_NOTED_MAX = 64
 export const THREADS_MAX = 64
 /**
  * Maximum number of pieces of work that wait for a thread (THREAD_WORK_WAITING_MAX), and their maximum total size in

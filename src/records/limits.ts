@@ -27,7 +27,7 @@ export const PARENT_CHUNKS_MAX = 128
 export const BATCH_KEYS_MAX = 8_192
 
 // Approximate length in characters of the strings in which long answers are sent.
-export const STREAM_STRING_CHARS = 64 * 1024
+export const STREAM_STRING_CHARS = 32 * 1024
 
 // Limits of erasures
 /**

@@ -33,6 +33,7 @@ import { TypeRegistry } from '../ledgers/types/type-registry.ts'
 import { Admission } from '../load/admission.ts'
 import { makeByteBudgets } from '../load/budgets.ts'
 import { makeAdmissionObserver, makeSliceObserver, watchAdmission } from '../load/metrics.ts'
+import { SharedSlices } from '../load/slice.ts'
 import { openLog } from '../observe/log.ts'
 import { Metrics } from '../observe/metrics/metrics.ts'
 import { watchKeyCache } from '../observe/metrics/reading.ts'
@@ -106,10 +107,11 @@ export async function openDeps(
     watchTypes(metrics, 'server', types)
     const noteKey = await getNoteKey(readPool)
     const checkpoints = new SignedCheckpoints(readPool, noteKey)
-    const searches = new Searches(pools.searchPool)
+    const slices = new SharedSlices()
+    const searches = new Searches(pools.searchPool, { slices })
     const replica = await openReplica(config, { primary: readPool, archive, log })
     closers.push(() => replica?.close())
-    const reads = new Reads({ readPool, lookups, searches, checkpoints }, replica)
+    const reads = new Reads({ readPool, lookups, searches, checkpoints }, replica, slices)
     watchReads(metrics, reads)
     watchReplica(metrics, replica, reads)
     if (replica) {
@@ -146,6 +148,7 @@ export async function openDeps(
       callers,
       publicLedgers: new PublicLedgers(readPool, steadyMs),
       admission,
+      slices,
       budgets,
       writeDeadlines,
       appender,

@@ -212,8 +212,22 @@ const CODECS = {
  * `count` records.
  */
 export function decodeChunk(content: Uint8Array, count: number): ChunkRecord[] {
-  const reader = new Reader(decompressChunk(content))
-  const records = Array.from({ length: count }, () => readRecord(reader))
+  return decodePlain(decompressChunk(content), count, () => true) as ChunkRecord[]
+}
+
+/**
+ * Returns the records of a decompressed chunk. The result has null for a record that is not wanted, of which only the
+ * lengths are read. Throws `chunk_syntax` unless `plain` has exactly `count` records.
+ */
+export function decodePlain(
+  plain: Buffer,
+  count: number,
+  isWanted: (index: number) => boolean,
+): (ChunkRecord | null)[] {
+  const reader = new Reader(plain)
+  const records = Array.from({ length: count }, (_, i) =>
+    isWanted(i) ? readRecord(reader) : skipRecord(reader),
+  )
   if (!reader.isAtEnd) throw refused('bytes after its last record')
   return records
 }
@@ -222,10 +236,29 @@ export function decodeChunk(content: Uint8Array, count: number): ChunkRecord[] {
  * Decompresses a chunk. Throws `chunk_syntax` unless `content` is one frame of at most CHUNK_CONTENT_BYTES_MAX bytes.
  */
 export function decompressChunk(content: Uint8Array): Buffer {
-  const { buffer, engine } = decompressFrame(content)
+  const bytes = plainBytesOf(content)
+  const { buffer, engine } = decompressFrame(content, bytes === null ? undefined : bytes + 64)
   if (engine.bytesWritten !== content.length) throw refused('bytes after its compressed frame')
   return buffer
 }
+
+/**
+ * Returns the length of the decompressed content, as the frame's header says (RFC 8878 §3.1.1.1). Returns null if the
+ * header does not say a length that a chunk may have. The length may be wrong.
+ */
+function plainBytesOf(content: Uint8Array): number | null {
+  const descriptor = content[4] ?? 0
+  const isSingleSegment = (descriptor & 0x20) !== 0
+  const sizeFlag = descriptor >> 6
+  const at = 5 + (isSingleSegment ? 0 : 1) + DICTIONARY_ID_BYTES[descriptor & 3]!
+  const view = Buffer.from(content.buffer, content.byteOffset, content.length)
+  if (at + 4 > view.length || sizeFlag === 3 || (sizeFlag === 0 && !isSingleSegment)) return null
+  const bytes =
+    sizeFlag === 0 ? view[at]! : sizeFlag === 1 ? view.readUInt16LE(at) + 256 : view.readUInt32LE(at)
+  return bytes <= CHUNK_CONTENT_BYTES_MAX ? bytes : null
+}
+
+const DICTIONARY_ID_BYTES = [0, 1, 2, 4]
 
 /** Decompresses one frame. If `chunkSize` is larger than the result, Node does not have to join several buffers. */
 function decompressFrame(content: Uint8Array, chunkSize?: number): Decompressed {
@@ -254,6 +287,21 @@ function readRecord(reader: Reader): ChunkRecord {
       ? readDocument(reader, flags, salt!, payload!)
       : readErased(reader, flags, digest, erasedSeq)
   return record as ChunkRecord
+}
+
+/** Moves the reader behind a record. The order of the members is that of readRecord. */
+function skipRecord(reader: Reader): null {
+  const flags = reader.byte()
+  const isErased = (flags & ERASED) !== 0
+  if (isErased && (flags & METADATA) !== 0) throw refused(`flags ${flags}`)
+  reader.skip(reader.byte())
+  reader.skip(isErased ? DIGEST_BYTES + 8 : SALT_BYTES)
+  if (!isErased) reader.skip(reader.uint(4))
+  for (const { as, flag } of STORED_MEMBERS) if (flags & flag) reader.skip(CODECS[as].bytes)
+  if (flags & OTHERS) reader.skip(reader.uint(2))
+  if (flags & REFERENCES) reader.skip(isErased ? DIGEST_BYTES : reader.uint(2))
+  if (flags & METADATA) reader.skip(reader.uint(2))
+  return null
 }
 
 function readDocument(reader: Reader, flags: number, salt: Uint8Array, payload: Uint8Array): ChunkDocument {
@@ -315,6 +363,10 @@ class Reader {
   bytes(length: number): Buffer {
     const start = this.#take(length)
     return this.#plain.subarray(start, start + length)
+  }
+
+  skip(length: number): void {
+    this.#take(length)
   }
 
   text(length: number): string {

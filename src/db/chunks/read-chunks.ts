@@ -6,7 +6,14 @@ import { sha256 } from '../../signing/sha256.ts'
 import { archiveOf, type ChunkInArchive, type PieceInArchive, type ReadsArchive } from '../connect/archive.ts'
 import type { Db } from '../connect/client.ts'
 import { asBase64, PACKED_TYPES } from '../connect/packed-bytes.ts'
-import { CHUNK_RECORDS, type ChunkRecord, decodeChunk, encodeChunk } from './chunk-content.ts'
+import {
+  CHUNK_RECORDS,
+  type ChunkRecord,
+  decodeChunk,
+  decodePlain,
+  decompressChunk,
+  encodeChunk,
+} from './chunk-content.ts'
 import { decodeMetadata, encodeMetadata } from './chunk-metadata.ts'
 import { payloadDigest, referencesDigest } from './item.ts'
 
@@ -221,21 +228,25 @@ export async function listBatchRecords(db: Db, ledgerId: Uuid, seq: number): Pro
   return records
 }
 
+/** Returns the chunk's records in order. Throws ProofError `chunk_syntax` and the errors of readContent. */
+export async function recordsOfChunk(from: Db | ReadsArchive, row: ChunkColumns): Promise<BatchRecord[]> {
+  return recordsOfPlain(row, decompressChunk(await readContent(from, row)))
+}
+
 /**
- * Returns the chunk's records in order. `isWanted` selects records by their index in the batch.
- *
- * Throws ProofError `chunk_syntax` and the errors of readContent.
+ * Returns the records of a decompressed chunk, in order. `isWanted` selects records by their index in the batch. Throws
+ * ProofError `chunk_syntax`.
  */
-export async function recordsOfChunk(
-  from: Db | ReadsArchive,
+export function recordsOfPlain(
   row: ChunkColumns,
-  isWanted: (record: ChunkRecord, index: number) => boolean = () => true,
-): Promise<BatchRecord[]> {
-  const content = await readContent(from, row)
+  plain: Buffer,
+  isWanted: (index: number) => boolean = () => true,
+): BatchRecord[] {
   const erasures = new Map(row.erasures)
+  const first = row.chunk * CHUNK_RECORDS
   const records: BatchRecord[] = []
-  for (const [i, record] of decodeChunk(content, row.count).entries())
-    if (isWanted(record, row.chunk * CHUNK_RECORDS + i)) records.push(batchRecord(row, erasures, record, i))
+  for (const [i, record] of decodePlain(plain, row.count, (index) => isWanted(first + index)).entries())
+    if (record !== null) records.push(batchRecord(row, erasures, record, i))
   return records
 }
 

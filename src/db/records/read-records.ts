@@ -18,13 +18,25 @@ import {
 } from '../chunks/read-chunks.ts'
 import { isUnreadable, NO_ARCHIVE } from '../connect/archive.ts'
 import type { Db } from '../connect/client.ts'
-import { PACKED_TYPES } from '../connect/packed-bytes.ts'
+import { asBase64, PACKED_TYPES } from '../connect/packed-bytes.ts'
 import { LOOKUP_CHUNK_BYTES_MAX } from '../limits.ts'
 
 /** A record together with its newest entry. */
 export type RecordRowRead = RecordColumns & (GatedColumns | { [Name in keyof GatedColumns]: null })
 
 export type GatedRecordRow = RecordColumns & GatedColumns
+
+type Texts = 'digest' | 'salt' | 'payload' | 'metadata' | 'referenceList' | 'tolerances' | 'leaf' | 'chain'
+/** Columns of a record, some of them as bytes or as the text that the API shows: JSON, hex, base64url. */
+export type Rendered<Row> = Row extends unknown
+  ? { [Name in keyof Row]: Name extends Texts ? Row[Name] | string : Row[Name] }
+  : never
+
+/**
+ * A row of a record that is only rendered. A row from RECORD_COLUMNS has bytes. A row from SHOWN_COLUMNS, and a row
+ * that a write made from its own signed data, have texts instead.
+ */
+export type RenderedRow = Rendered<RecordRowRead>
 
 type RecordColumns = {
   recordId: Uuid
@@ -97,19 +109,40 @@ const SIGNED_BY = "case when e.signer_kid is null then 'server' else 'agent' end
  * - `d`: its erasure
  * - `x`: the erasing entry
  */
-export const RECORD_COLUMNS = `r.record_id, r.type, coalesce(g.state, 'RECORDED') as state, coalesce(g.version, 1) as version,
-  g.gate, g.principal_id, g.performer_id, g.deadline, g.max_revisions, g.revisions, g.tolerances,
+export const RECORD_COLUMNS: string = columnsOf({ json: asIs, hex: asIs, salt: asIs })
+
+/**
+ * SQL for the columns of a RenderedRow from RECORD_TABLES. A query with these columns MUST use PACKED_TYPES. Postgres
+ * writes hashes and salts as the API shows them, and documents in base64, which is two thirds of the usual hex.
+ */
+export const SHOWN_COLUMNS: string = columnsOf({
+  json: asBase64,
+  hex: (column) => `encode(${column}, 'hex')`,
+  salt: (column) => `translate(rtrim(encode(${column}, 'base64'), '='), '+/', '-_')`,
+})
+
+type Format = (column: string) => string
+
+function asIs(column: string): string {
+  return column
+}
+
+function columnsOf({ json, hex, salt }: { readonly [Name in 'json' | 'hex' | 'salt']: Format }): string {
+  const shown = (column: string, format: Format) =>
+    `case when d.seq is null then ${format(`r.${column}`)} end as ${column}`
+  return `r.record_id, r.type, coalesce(g.state, 'RECORDED') as state, coalesce(g.version, 1) as version,
+  g.gate, g.principal_id, g.performer_id, g.deadline, g.max_revisions, g.revisions, ${json('g.tolerances')} as tolerances,
   g.performer_remote, case when g.gate is not null then (
     select json_agg(json_build_object('peerId', s.peer_id, 'documents', s.documents, 'seq', s.shared_seq) order by s.peer_id)
     from tallystick.shared_records s where s.ledger_id = r.ledger_id and s.record_id = r.record_id
   ) end as share,
   r.actor_id, r.on_behalf_of, r.parent_id, r.other_members,
-  r.occurred_at, r.digest, f.key_id, e.subject_id, f.recorded_at, e.seq, e.kind, e.leaf, e.chain, ${SIGNED_BY},
-  case when d.seq is null then r.salt end as salt, case when d.seq is null then r.payload end as payload,
-  case when d.seq is null then r.metadata end as metadata,
-  case when d.seq is null then r.reference_list end as reference_list,
+  r.occurred_at, ${hex('r.digest')} as digest, f.key_id, e.subject_id, f.recorded_at, e.seq, e.kind,
+  ${hex('e.leaf')} as leaf, ${hex('e.chain')} as chain, ${SIGNED_BY},
+  ${shown('salt', salt)}, ${shown('payload', json)}, ${shown('metadata', json)}, ${shown('reference_list', json)},
   x.seq as erasure_seq, x.actor_id as erasure_actor_id, x.recorded_at as erasure_recorded_at,
   x.envelope as erasure_envelope`
+}
 
 const ERASURE = `left join lateral (
     select d.seq from tallystick.erasures d

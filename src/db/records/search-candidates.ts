@@ -1,6 +1,6 @@
 import type { Uuid } from '../../proof/ids.ts'
-import { PAGE_BYTES_MAX, SEARCH_CANDIDATES_MAX, SEARCH_CHUNKS_MAX } from '../limits.ts'
-import { RECORD_COLUMNS, RECORD_TABLES, type RecordRowRead } from './read-records.ts'
+import { PAGE_BYTES_MAX, PAGE_INLINE_BYTES_MAX, SEARCH_CANDIDATES_MAX, SEARCH_CHUNKS_MAX } from '../limits.ts'
+import { RECORD_TABLES, type RenderedRow, SHOWN_COLUMNS } from './read-records.ts'
 import type { RecordPosition, RecordSearch, SeqRange } from './search.ts'
 import type { Choice } from './search-choice.ts'
 import {
@@ -16,11 +16,15 @@ import type { Bind, Stream } from './search-streams.ts'
 import { conditionsOf, entriesOf, orderOf, runShared, walksOf, within } from './search-text.ts'
 import type { Searches } from './searches.ts'
 
-/** A record with its own entry that matches all filters. `bytes` is the size of its documents on a page. */
+/**
+ * A record with its own entry that matches all filters. `bytes` is the size of its documents on a page. `own` is null
+ * if the row is not read yet, because it would exceed PAGE_INLINE_BYTES_MAX.
+ */
 export type OwnMatch = {
   readonly position: RecordPosition
   readonly bytes: number
-  readonly own: RecordRowRead
+  readonly recordId: Uuid
+  readonly own: RenderedRow | null
 }
 
 /**
@@ -48,14 +52,20 @@ export async function findCandidates(
   range: SeqRange,
   { makeStreams, walk }: Choice,
 ): Promise<FoundCandidates> {
-  const rows = await runShared<CandidateRow>(searches, ledger, search, (bind) =>
-    candidatesText(search, range, makeStreams?.(bind) ?? [], walk, bind),
-  )
+  // Without filters, the text depends only on the order and on whether there is a cursor.
+  const key = hasFilters(search) ? undefined : `page ${search.order} ${search.after !== null}`
+  const makeText = (bind: Bind) => candidatesText(search, range, makeStreams?.(bind) ?? [], walk, bind)
+  const rows = await runShared<CandidateRow>(searches, ledger, search, makeText, key)
   const [first] = rows.sort((a, b) => a.nth - b.nth)
   if (!first) throw new Error('the candidates of a page always are one row')
   const found = rows
-    .filter((row) => row.recordId !== null)
-    .map((row) => ({ position: { seq: row.firstSeq, index: 0 }, bytes: row.bytes, own: row }))
+    .filter((row) => row.foundId !== null)
+    .map((row) => ({
+      position: { seq: row.firstSeq, index: 0 },
+      bytes: row.bytes,
+      recordId: row.foundId!,
+      own: row.recordId === null ? null : row,
+    }))
   const stop = first.stopSeq === null ? null : { seq: first.stopSeq, index: 0 }
   return {
     own: { found, end: found.length < first.found ? found.at(-1)!.position : stop },
@@ -70,7 +80,9 @@ export async function findCandidates(
   }
 }
 
-type CandidateRow = RecordRowRead & {
+type CandidateRow = RenderedRow & {
+  /** Id of the found record. null if no record with its own entry was found. */
+  foundId: Uuid | null
   nth: number
   firstSeq: number
   bytes: number
@@ -113,7 +125,7 @@ function candidatesText(
         union all select null, seq, chunk, records, null, null, null from chunk
       ) l
     )
-    select w.*, l.nth, l.seq as first_seq, l.bytes, (select count(*) from own) as found,
+    select w.*, l.record_id as found_id, l.nth, l.seq as first_seq, l.bytes, (select count(*) from own) as found,
       ${own.stops ? '(select s.first_seq from stop s)' : 'null::int8'} as stop_seq,
       case when l.nth is null or l.nth = 1 then (
         select json_agg(json_build_array(c.seq, c.chunk, c.before) order by c.seq ${order}, c.chunk ${order})
@@ -125,8 +137,8 @@ function candidatesText(
     left join line l on l.record_id is not null
       and (l.nth = 1 or l.before < ${limit} and l.bytes_sum <= ${PAGE_BYTES_MAX})
     left join lateral (
-      select ${RECORD_COLUMNS} from ${RECORD_TABLES}
-      where r.ledger_id = q.ledger_id and r.record_id = l.record_id offset 0
+      select ${SHOWN_COLUMNS} from ${RECORD_TABLES}
+      where r.ledger_id = q.ledger_id and r.record_id = l.record_id and l.bytes_sum <= ${PAGE_INLINE_BYTES_MAX} offset 0
     ) w on true`
 }
 

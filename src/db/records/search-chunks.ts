@@ -1,6 +1,5 @@
 import { CHUNK_RECORDS } from '../chunks/chunk-content.ts'
-import { type BatchRecord, recordsOfChunk } from '../chunks/read-chunks.ts'
-import type { Db } from '../connect/client.ts'
+import { type BatchRecord, readContent, recordsOfPlain } from '../chunks/read-chunks.ts'
 import { BATCH_FILTERS } from './batch-filters.ts'
 import type { BatchRow } from './read-records.ts'
 import {
@@ -13,6 +12,7 @@ import {
 } from './search.ts'
 import type { Bind } from './search-streams.ts'
 import { entriesOf } from './search-text.ts'
+import type { Searches } from './searches.ts'
 
 /* Finds records of batches. The chunks are found through the table batch_keys, or by reading all of batch_chunks. */
 
@@ -104,26 +104,44 @@ export function countText({ order, after }: RecordSearch, bind: Bind): string {
 }
 
 /**
- * Returns the chunk's matching records, in search order. `bytes`: size of the documents of all records of the chunk.
- * Throws ProofError `chunk_syntax`.
+ * Returns the chunk's matching records, in search order: all of them, or at least as many as are more than a page.
+ * `bytes`: size of the decompressed chunk. Throws ProofError `chunk_syntax`.
  */
 export async function matchesOf(
-  db: Db,
+  { pool, plainChunks }: Searches,
   row: BatchRow,
-  { filters, order, after }: RecordSearch,
+  { filters, order, after, limit }: RecordSearch,
 ): Promise<{ readonly matches: ChunkMatch[]; readonly bytes: number }> {
   const wanted = entriesOf(filters)
   const matches: ChunkMatch[] = []
-  let bytes = 0
-  const records = await recordsOfChunk(db, row, ({ document }, index) => {
-    if (document.erasedSeq === undefined) bytes += bytesOf(document)
-    return after === null || isBeyond({ seq: row.seq, index }, after, order)
-  })
+  const plain = plainChunks.decompress(row, await readContent(pool, row))
+  const [from, end] = indexesBeyond(row, order, after)
+  // Without filters every record matches, so only the records of this page and one more are decoded.
+  const count = wanted.length === 0 ? Math.min(limit + 1, end - from) : end - from
+  const [first, last] = order === 'asc' ? [from, from + count] : [end - count, end]
+  const records = recordsOfPlain(row, plain, (index) => index >= first && index < last)
   for (const record of order === 'asc' ? records : records.reverse()) {
     if (wanted.every(([name, value]) => BATCH_FILTERS[name].isMet(value as never, record, row)))
       matches.push({ position: { seq: row.seq, index: record.index }, bytes: bytesOf(record), row, record })
   }
-  return { matches, bytes }
+  return { matches, bytes: plain.length }
+}
+
+/** Returns the range of indexes in the batch of those records of the chunk that are beyond `after`. */
+function indexesBeyond(
+  { seq, chunk, count }: Pick<BatchRow, 'seq' | 'chunk' | 'count'>,
+  order: Order,
+  after: RecordPosition | null,
+): [from: number, end: number] {
+  const from = chunk * CHUNK_RECORDS
+  const end = from + count
+  if (after === null || after.seq !== seq) {
+    const isWhole = after === null || isBeyond({ seq, index: from }, after, order)
+    return isWhole ? [from, end] : [end, end]
+  }
+  return order === 'asc'
+    ? [Math.min(end, Math.max(from, after.index + 1)), end]
+    : [from, Math.max(from, Math.min(end, after.index))]
 }
 
 function bytesOf({ payload, metadata, references }: Bytes): number {

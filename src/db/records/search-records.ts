@@ -1,9 +1,7 @@
-import { setImmediate } from 'node:timers/promises'
 import type { Uuid } from '../../proof/ids.ts'
 import { CHUNK_RECORDS } from '../chunks/chunk-content.ts'
-import type { Db } from '../connect/client.ts'
-import { SEARCH_CHUNK_BYTES_MAX, SEARCH_CHUNKS_MAX } from '../limits.ts'
-import { type RecordRowRead, readBatchRecords } from './read-records.ts'
+import { PAGE_PIECE_BYTES, SEARCH_CHUNK_BYTES_MAX, SEARCH_CHUNKS_MAX } from '../limits.ts'
+import { type RenderedRow, readBatchRecords } from './read-records.ts'
 import { earlierOf, isBeyond, type RecordPosition, type RecordSearch } from './search.ts'
 import { type FoundCandidates, findCandidates, type OwnMatch } from './search-candidates.ts'
 import { chooseWalks } from './search-choice.ts'
@@ -16,7 +14,7 @@ import type { Searches } from './searches.ts'
  * A page of found records. `next`: position up to which the search has read, or null if the search has read to its end.
  * If `next` is not null, there may be more records, even if this page has few or none.
  */
-type RecordPage = { readonly rows: readonly RecordRowRead[]; readonly next: RecordPosition | null }
+type RecordPage = { readonly rows: readonly RenderedRow[]; readonly next: RecordPosition | null }
 
 /**
  * Returns one page of the records that match all filters, in search order.
@@ -36,7 +34,7 @@ export async function searchRecords(
   if (choice.makeStreams === null && choice.walk === null) return NOTHING
   const candidates = await findCandidates(searches, ledger, search, range, choice)
   const { found, next } = await fillPage(searches, ledger, search, candidates)
-  return { rows: await readRows(searches.pool, found), next }
+  return { rows: await readRows(searches, ledger, found), next }
 }
 
 const NOTHING: RecordPage = { rows: [], next: null }
@@ -70,10 +68,10 @@ async function fillPage(
     const rows = await searches.readChunks(ledger, wanted, SEARCH_CHUNK_BYTES_MAX - bytes)
     for (const row of rows) {
       if (bytes >= SEARCH_CHUNK_BYTES_MAX || ofBatches.length > limit) break
-      if (read > 0) await setImmediate()
+      await searches.nextSlice(ledger)
       read++
       if (row === null) continue
-      const { matches, bytes: held } = await matchesOf(searches.pool, row, search)
+      const { matches, bytes: held } = await matchesOf(searches, row, search)
       ofBatches.push(...matches)
       bytes += held
     }
@@ -81,8 +79,25 @@ async function fillPage(
 }
 
 /** Returns the rows of the found records, in the same order. */
-async function readRows(pool: Db, found: readonly Match[]): Promise<RecordRowRead[]> {
+async function readRows(searches: Searches, ledger: Uuid, found: readonly Match[]): Promise<RenderedRow[]> {
   const ofBatches = found.filter((match) => 'record' in match)
-  const read = (await readBatchRecords(pool, ofBatches)).values()
-  return found.map((match) => ('record' in match ? read.next().value! : match.own))
+  const unread = found.filter((match) => 'own' in match && match.own === null) as OwnMatch[]
+  const read = (await readBatchRecords(searches.pool, ofBatches)).values()
+  const large = (await searches.readLarge(ledger, cutPieces(unread))).values()
+  return found.map((match) => ('record' in match ? read.next().value! : (match.own ?? large.next().value!)))
+}
+
+/** Returns the ids of the records, in lists of about PAGE_PIECE_BYTES of documents. */
+function cutPieces(matches: readonly OwnMatch[]): Uuid[][] {
+  const pieces: Uuid[][] = []
+  let bytes = Number.POSITIVE_INFINITY
+  for (const match of matches) {
+    bytes += match.bytes
+    if (bytes > PAGE_PIECE_BYTES) {
+      pieces.push([])
+      bytes = match.bytes
+    }
+    pieces.at(-1)!.push(match.recordId)
+  }
+  return pieces
 }

@@ -42,13 +42,14 @@ export function orderOf({ seq, nullsFirst }: Stream, order: Order): string {
 
 /**
  * Runs the SQL that `makeText` returns for the ledger `q.ledger_id`. Concurrent callers with the same text may share
- * one statement. Each row of `q` then has the values of one caller.
+ * one statement. Each row of `q` then has the values of one caller. `key`: as in `Searches.query`.
  */
 export function runShared<Row extends pg.QueryResultRow>(
   searches: Searches,
   ledger: string,
   { filters, limit }: Pick<RecordSearch, 'filters' | 'limit'>,
   makeText: (bind: Bind) => string,
+  key?: string,
 ): Promise<Row[]> {
   const values: unknown[] = [ledger]
   const types = ['uuid']
@@ -62,7 +63,7 @@ export function runShared<Row extends pg.QueryResultRow>(
   const lists = types.map((type, i) => `$${i + 1}::${type}[]`)
   const names = types.map((_, i) => (i === 0 ? 'ledger_id' : `v${i + 1}`))
   const text = `select q.ix, p.* from unnest(${lists}) with ordinality q (${names}, ix) cross join lateral (${page}) p`
-  return searches.query<Row>({ text, values, rowsMax: limit, sharing: sharingOf(filters) })
+  return searches.query<Row>({ text, key, values, rowsMax: limit, sharing: sharingOf(filters) })
 }
 
 function listText(list: readonly (string | Buffer)[]): string {

@@ -1,16 +1,21 @@
 import { hash } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
+import { PlainChunks } from '../chunks/plain-chunks.ts'
 import type { Db } from '../connect/client.ts'
 import { Coalescer } from '../connect/coalescer.ts'
+import { PACKED_TYPES } from '../connect/packed-bytes.ts'
 import {
+  LARGE_READS_MAX,
   LOOKUP_CHUNK_BYTES_MAX,
   PAGE_ROWS_PER_QUERY_MAX,
   SEARCH_QUERIES_MAX,
   SEARCHES_PER_QUERY_MAX,
 } from '../limits.ts'
+import { LargeReads } from './large-reads.ts'
 import { type ChunkKey, readChunks } from './read-chunk-keys.ts'
-import type { BatchRow } from './read-records.ts'
+import { type BatchRow, RECORD_TABLES, type RenderedRow, SHOWN_COLUMNS } from './read-records.ts'
 
 /**
  * How a statement with a given text may be used.
@@ -27,14 +32,31 @@ type PageRequest = {
    * that the row belongs to, counted from 1.
    */
   readonly text: string
+  /**
+   * Short text that identifies `text`: equal keys MUST mean equal texts. It makes the look-up of the prepared statement
+   * cheap, because V8 need not join and hash 4 KB of SQL. Default: `text`.
+   */
+  readonly key?: string | undefined
   readonly values: readonly unknown[]
   readonly rowsMax: number
   readonly sharing: Sharing
 }
 
+/** Resolves when the event loop has time for the next piece of work of a page, such as a chunk. */
+export type PageSlices = { next(ledgerId: Uuid): Promise<void> }
+
+/** Parts that all `Searches` of a process share that read from the same server. */
+export type SearchParts = {
+  readonly largeReads: LargeReads
+  readonly slices: PageSlices
+  readonly plainChunks: PlainChunks
+}
+
+const NEXT_IMMEDIATE: PageSlices = { next: () => setImmediate() }
+
 type Row = pg.QueryResultRow
 type Page = Pick<PageRequest, 'values' | 'rowsMax'>
-type Text = { readonly name: string; readonly pages: Coalescer<Page, Row[]> }
+type Text = { readonly text: string; readonly name: string; readonly pages: Coalescer<Page, Row[]> }
 
 /**
  * Runs the statements of searches on a search pool (pools.ts).
@@ -45,13 +67,27 @@ type Text = { readonly name: string; readonly pages: Coalescer<Page, Row[]> }
  */
 export class Searches {
   readonly pool: Db
-  /** Maps the text of a prepared statement to the statement. There are few texts (search-text.ts). */
+  readonly plainChunks: PlainChunks
+  /** Maps the key of a prepared statement to the statement. There are few texts (search-text.ts). */
   readonly #texts = new Map<string, Text>()
 
   readonly #chunks: Coalescer<ChunkKey, BatchRow | null>
 
-  constructor(pool: Db) {
+  readonly #largeReads: LargeReads
+  readonly #slices: PageSlices
+
+  constructor(
+    pool: Db,
+    {
+      largeReads = new LargeReads(LARGE_READS_MAX),
+      slices = NEXT_IMMEDIATE,
+      plainChunks = new PlainChunks(),
+    }: Partial<SearchParts> = {},
+  ) {
     this.pool = pool
+    this.#largeReads = largeReads
+    this.#slices = slices
+    this.plainChunks = plainChunks
     this.#chunks = new Coalescer(
       async (keys) => {
         const found: (BatchRow | null)[] = []
@@ -63,11 +99,11 @@ export class Searches {
     )
   }
 
-  async query<T extends Row>({ text, values, rowsMax, sharing }: PageRequest): Promise<T[]> {
+  async query<T extends Row>({ text, key = text, values, rowsMax, sharing }: PageRequest): Promise<T[]> {
     if (sharing === 'none') return (await this.#query(text, [{ values, rowsMax }])).rows as T[]
-    const known = this.#texts.get(text) ?? this.#prepare(text)
+    const known = this.#texts.get(key) ?? this.#prepare(key, text)
     if (sharing === 'shared') return known.pages.find({ values, rowsMax }) as Promise<T[]>
-    return (await this.#query(text, [{ values, rowsMax }], known.name)).rows as T[]
+    return (await this.#query(known.text, [{ values, rowsMax }], known.name)).rows as T[]
   }
 
   /**
@@ -84,7 +120,36 @@ export class Searches {
     return keys.length === 1 ? [await this.#chunks.find(keys[0]!)] : readChunks(this.pool, keys, bytesMax)
   }
 
-  #prepare(text: string): Text {
+  /**
+   * Reads records with their own entry. `pieces`: ids of existing records. Each list is read by one statement, so that
+   * other work of the event loop runs between them.
+   */
+  async readLarge(ledgerId: Uuid, pieces: readonly (readonly Uuid[])[]): Promise<RenderedRow[]> {
+    if (pieces.length === 0) return []
+    return this.#largeReads.run(ledgerId, async () => {
+      const found: RenderedRow[] = []
+      for (const recordIds of pieces) {
+        await this.#slices.next(ledgerId)
+        const { rows } = await this.pool.query<RenderedRow>({
+          name: 'read_large_records',
+          text: `select w.* from unnest($2::uuid[]) with ordinality k (record_id, ix) cross join lateral (
+              select ${SHOWN_COLUMNS} from ${RECORD_TABLES} where r.ledger_id = $1 and r.record_id = k.record_id offset 0
+            ) w
+            order by k.ix`,
+          values: [ledgerId, recordIds],
+          types: PACKED_TYPES,
+        })
+        found.push(...rows)
+      }
+      return found
+    })
+  }
+
+  nextSlice(ledgerId: Uuid): Promise<void> {
+    return this.#slices.next(ledgerId)
+  }
+
+  #prepare(key: string, text: string): Text {
     // The name is a hash of the text, so that different texts get different names.
     const name = `search_${hash('sha256', text, 'hex').slice(0, 16)}`
     const pages = new Coalescer<Page, Row[]>(
@@ -100,13 +165,13 @@ export class Searches {
         weight: { of: ({ rowsMax }) => rowsMax, max: PAGE_ROWS_PER_QUERY_MAX },
       },
     )
-    const made = { name, pages }
-    this.#texts.set(text, made)
+    const made = { text, name, pages }
+    this.#texts.set(key, made)
     return made
   }
 
   #query(text: string, pages: readonly Page[], name?: string): Promise<pg.QueryResult<Row>> {
     const values = pages[0]!.values.map((_, i) => pages.map((page) => page.values[i]))
-    return this.pool.query<Row>({ ...(name !== undefined && { name }), text, values })
+    return this.pool.query<Row>({ ...(name !== undefined && { name }), text, values, types: PACKED_TYPES })
   }
 }

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
-import type { FastifyReply } from 'fastify'
-import type { Slices } from '../../load/slice.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { SharedSlices } from '../../load/slice.ts'
 import { STREAM_STRING_CHARS } from '../../records/limits.ts'
 import { streamText } from './text-stream.ts'
 
@@ -19,10 +19,18 @@ type JsonList = { readonly before: string; readonly items: readonly string[]; re
  * other work between them. When pages were sent in one write, 32 such pages together delayed the records of a ledger
  * that sends few requests by 0.8 s in the median.
  */
-export function sendPage(reply: FastifyReply, slices: Slices, list: JsonList): FastifyReply {
+export function sendPage(
+  { caller }: FastifyRequest,
+  reply: FastifyReply,
+  slices: SharedSlices,
+  list: JsonList,
+): FastifyReply {
   const chars = list.items.reduce((sum, item) => sum + item.length, 0)
-  if (chars < STREAM_STRING_CHARS) return sendJson(reply, [...textsOf(list)].join(''))
-  return sendJson(reply, streamText(textsOf(list), chars, slices))
+  if (chars < 2 * STREAM_STRING_CHARS) return sendJson(reply, list.before + list.items.join(',') + list.after)
+  return sendJson(
+    reply,
+    streamText(textsOf(list), chars, () => slices.next(caller.ledgerId)),
+  )
 }
 
 function* textsOf({ before, items, after }: JsonList): Generator<string> {

@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream'
-import type { Slices } from '../../load/slice.ts'
 import { STREAM_STRING_CHARS } from '../../records/limits.ts'
 
 /**
@@ -8,13 +7,13 @@ import { STREAM_STRING_CHARS } from '../../records/limits.ts'
  */
 export async function* joinedTexts(
   texts: AsyncIterable<string> | Iterable<string>,
-  slices: Slices,
+  nextSlice: () => Promise<void>,
 ): AsyncGenerator<string> {
   let piece = ''
   for await (const text of texts) {
     piece += text
     if (piece.length < STREAM_STRING_CHARS) continue
-    await slices.next()
+    await nextSlice()
     yield piece
     piece = ''
   }
@@ -27,8 +26,8 @@ export async function* joinedTexts(
  */
 const charsOf = new WeakMap<object, number>()
 
-export function streamText(texts: Iterable<string>, chars: number, slices: Slices): Readable {
-  const stream = Readable.from(joinedTexts(texts, slices), { objectMode: true, highWaterMark: 1 })
+export function streamText(texts: Iterable<string>, chars: number, nextSlice: () => Promise<void>): Readable {
+  const stream = Readable.from(joinedTexts(texts, nextSlice), { objectMode: true, highWaterMark: 1 })
   charsOf.set(stream, chars)
   return stream
 }

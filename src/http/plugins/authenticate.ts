@@ -3,6 +3,7 @@ import { ApiError } from '../../errors.ts'
 import type { Caller, CallerCache } from '../../ledgers/caller.ts'
 import type { PublicLedgers } from '../../ledgers/public-ledgers.ts'
 import type { Scope } from '../../ledgers/scopes.ts'
+import type { SharedSlices } from '../../load/slice.ts'
 import {
   authenticatePeer,
   type PeerAuthDeps,
@@ -58,6 +59,7 @@ export function useAuthentication(
     callers: CallerCache
     publicLedgers: PublicLedgers
     prove: Prove
+    slices: SharedSlices
     now: () => number
   },
 ): void {
@@ -93,6 +95,7 @@ export function useAuthentication(
     request.raw.proof ??= await deps.prove(request.headers)
     if (access === 'operator') return requireOperator(request)
     request.caller = await requireCaller(request, deps.callers, nowMs)
+    deps.slices.noteRequest(request.caller.ledgerId)
     request.ownRecordsOnly = requireScope(request.caller, access) === 'own'
   })
 }

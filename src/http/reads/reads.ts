@@ -6,6 +6,7 @@ import type { Db } from '../../db/connect/client.ts'
 import { Coalescer } from '../../db/connect/coalescer.ts'
 import { REPLICA_REFUSALS, type Replica, ReplicaError } from '../../db/connect/replica.ts'
 import { LOOKUP_QUERIES_MAX, LOOKUPS_PER_QUERY_MAX } from '../../db/limits.ts'
+import type { PageSlices } from '../../db/records/searches.ts'
 import { ApiError } from '../../errors.ts'
 import { KEY_CACHE_AGE_MS_MAX } from '../../ledgers/limits.ts'
 import { cacheDirectivesOf } from '../../proof/http-fields.ts'
@@ -93,14 +94,14 @@ export class Reads {
     number
   >
 
-  constructor(primary: Primary, replica: Replica | null) {
+  constructor(primary: Primary, replica: Replica | null, slices: PageSlices) {
     this.#primary = primary
     this.#replica = replica
     this.#ends = new Coalescer((states) => this.#readEnds(states), {
       keysMax: LOOKUPS_PER_QUERY_MAX,
       queriesMax: LOOKUP_QUERIES_MAX,
     })
-    this.#connections = replica && new ReplicaConnections(replica, this.#ends, primary.checkpoints)
+    this.#connections = replica && new ReplicaConnections(replica, this.#ends, primary.checkpoints, slices)
   }
 
   get counts(): ReadCounts {

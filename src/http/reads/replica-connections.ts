@@ -1,4 +1,5 @@
 import type { LedgerEnd, LedgerState } from '../../db/chain/ledger-ends.ts'
+import { PlainChunks } from '../../db/chunks/plain-chunks.ts'
 import { wrapArchiveReads } from '../../db/connect/archive.ts'
 import type { Db } from '../../db/connect/client.ts'
 import { Coalescer } from '../../db/connect/coalescer.ts'
@@ -8,8 +9,10 @@ import {
   ReplicaError,
   type ReservedConnection,
 } from '../../db/connect/replica.ts'
+import { LARGE_READS_MAX } from '../../db/limits.ts'
+import { LargeReads } from '../../db/records/large-reads.ts'
 import { Lookups } from '../../db/records/lookups.ts'
-import { Searches } from '../../db/records/searches.ts'
+import { type PageSlices, Searches, type SearchParts } from '../../db/records/searches.ts'
 import type { SignedCheckpoints } from '../../followers/checkpoints/signed-checkpoints.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import {
@@ -58,9 +61,17 @@ export class ReplicaConnections {
   readonly #replica: Replica
   readonly #ends: Coalescer<LedgerState, LedgerEnd>
   readonly #checkpoints: SignedCheckpoints
+  /** Parts that the searches of all connections share. */
+  readonly #ofSearches: SearchParts
   readonly #shared: Readonly<Record<ReplicaPool, Coalescer<RequiredSize, ReplicaRead | Error>>>
 
-  constructor(replica: Replica, ends: Coalescer<LedgerState, LedgerEnd>, checkpoints: SignedCheckpoints) {
+  constructor(
+    replica: Replica,
+    ends: Coalescer<LedgerState, LedgerEnd>,
+    checkpoints: SignedCheckpoints,
+    slices: PageSlices,
+  ) {
+    this.#ofSearches = { largeReads: new LargeReads(LARGE_READS_MAX), slices, plainChunks: new PlainChunks() }
     this.#replica = replica
     this.#ends = ends
     this.#checkpoints = checkpoints
@@ -100,7 +111,7 @@ export class ReplicaConnections {
     const sources = {
       readPool: db,
       lookups: new Lookups(db),
-      searches: new Searches(db),
+      searches: new Searches(db, this.#ofSearches),
       checkpoints: this.#checkpoints.on(db),
     }
     const chains = new Map<Uuid, Promise<void>>()

@@ -4,7 +4,7 @@ import { findSize } from '../../db/chain/read-entries.ts'
 import { ApiError } from '../../errors.ts'
 import { administerLedger } from '../../ledgers/administer-ledger.ts'
 import type { Caller } from '../../ledgers/caller.ts'
-import { Slices } from '../../load/slice.ts'
+import type { SharedSlices } from '../../load/slice.ts'
 import { Slots } from '../../load/slots.ts'
 import { watchStreams } from '../../observe/metrics/reading.ts'
 import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
@@ -27,7 +27,7 @@ export function entryRoutes(app: FastifyInstance, deps: Deps): void {
   const access = { scope: 'audit:read' } as const
   const slots = new Slots(STREAMS_PER_LEDGER_MAX, STREAMS_MAX)
   watchStreams(deps.metrics, 'entries', slots)
-  const shared = { slots, slices: new Slices() }
+  const shared = { slots, slices: deps.slices }
 
   typed.get(
     '/v1/entries',
@@ -104,12 +104,16 @@ function shownTo(caller: Caller): DocumentsShown {
 function sendLines(
   request: FastifyRequest,
   reply: FastifyReply,
-  { slots, slices }: { readonly slots: Slots; readonly slices: Slices },
+  { slots, slices }: { readonly slots: Slots; readonly slices: SharedSlices },
   lines: () => AsyncGenerator<string>,
 ): FastifyReply {
-  const release = slots.take(request.caller.ledger)
+  const { ledger, ledgerId } = request.caller
+  const release = slots.take(ledger)
   // At most one string is made before a slow reader needs it, because the line of a large batch has megabytes.
-  const pieces = Readable.from(joinedTexts(lines(), slices), { objectMode: true, highWaterMark: 1 })
+  const pieces = Readable.from(
+    joinedTexts(lines(), () => slices.next(ledgerId)),
+    { objectMode: true, highWaterMark: 1 },
+  )
   const { socket } = request.raw
   // Fastify does not report a closed connection while the response waits behind another one of the same connection
   // (pipelining). So this code listens to the socket itself.

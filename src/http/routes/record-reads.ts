@@ -2,7 +2,6 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { RecordPosition } from '../../db/records/search.ts'
 import { ApiError } from '../../errors.ts'
-import { Slices } from '../../load/slice.ts'
 import { findVisibleRemoteRecord, listRemoteRecordEntries } from '../../outside/federation/remote-records.ts'
 import { parseId, type Uuid } from '../../proof/ids.ts'
 import { findVisibleRecord } from '../../records/read/read.ts'
@@ -40,6 +39,7 @@ export function recordReadRoutes(
     | 'reads'
     | 'envelopeKeys'
     | 'admission'
+    | 'slices'
     | 'callers'
     | 'log'
     | 'metrics'
@@ -48,7 +48,6 @@ export function recordReadRoutes(
 ): void {
   const typed = app.withTypeProvider<ZodTypes>()
   const waits = new RecordWaits(deps)
-  const slices = new Slices()
   app.addHook('preClose', async () => waits.close())
   const access = { scope: 'records:read', own: 'records:read:own' } as const
 
@@ -79,7 +78,7 @@ export function recordReadRoutes(
         // A search with filters does not share its connection, because it may take seconds.
         { pool: 'search', shares: Object.keys(filters).length === 0 },
       )
-      return sendPage(reply, slices, {
+      return sendPage(request, reply, deps.slices, {
         before: '{"data":[',
         items: records,
         after: `],"nextCursor":${cursorOf(list, next)}}`,
@@ -157,7 +156,7 @@ export function recordReadRoutes(
         return found(own ?? (await remote()), id)
       })
       const next = nextVersion === null ? 'null' : `"${formatCursor(list, [nextVersion])}"`
-      return sendPage(reply, slices, {
+      return sendPage(request, reply, deps.slices, {
         before: '{"data":[',
         items: entries,
         after: `],"nextCursor":${next}}`,
@@ -187,7 +186,7 @@ export function recordReadRoutes(
         async (from) => found(await findTree({ ...deps, ...from }, about, page), id),
         { pool: 'search' },
       )
-      return sendPage(reply, slices, {
+      return sendPage(request, reply, deps.slices, {
         before: `{"record":${tree.record},"ancestors":[${tree.ancestors.join(',')}],"children":{"data":[`,
         items: tree.children,
         after: `],"nextCursor":${cursorOf(list, tree.next)}}}`,

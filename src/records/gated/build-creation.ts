@@ -1,13 +1,12 @@
 import type { GatedRow } from '../../db/chain/append-entries.ts'
 import type { StepDetail } from '../../db/chain/entry-details.ts'
-import type { GatedColumns } from '../../db/records/read-records.ts'
+import type { GatedColumns, Rendered } from '../../db/records/read-records.ts'
 import type { Caller } from '../../ledgers/caller.ts'
 import type { RecordType } from '../../ledgers/types/built-in.ts'
 import type { Signer } from '../../proof/crypto.ts'
 import type { JsonValue } from '../../proof/json/json-value.ts'
 import { parseRemoteAgent } from '../../proof/statement/remote-agents.ts'
 import type { SaltedDocument } from '../documents.ts'
-import type { Rendered } from '../read/read.ts'
 import {
   makeRecord,
   type NewRecord,

@@ -1,7 +1,13 @@
 import { findEntry } from '../../db/chain/read-proven.ts'
 import type { Db } from '../../db/connect/client.ts'
 import type { Lookups } from '../../db/records/lookups.ts'
-import { type GatedRecordRow, listRecordsOfEntry, type RecordRowRead } from '../../db/records/read-records.ts'
+import {
+  type GatedRecordRow,
+  listRecordsOfEntry,
+  type RecordRowRead,
+  type Rendered,
+  type RenderedRow,
+} from '../../db/records/read-records.ts'
 import { parseEnvelope } from '../../proof/envelope/cose.ts'
 import { ProofError } from '../../proof/error.ts'
 import { formatId, parseId, type Uuid } from '../../proof/ids.ts'
@@ -52,14 +58,33 @@ export async function findVisibleRecord(
 export function renderRows(
   { lookups, envelopeKeys }: RenderDeps,
   ledgerId: Uuid,
-  rows: readonly RecordRowRead[],
+  rows: readonly RenderedRow[],
 ): Promise<string[]> {
+  // Most records of a page have the same actor and the same key.
+  const [ledger, actorOf, keyOf] = [formatId('led', ledgerId), formatOnce('agt'), formatOnce('key')]
   return Promise.all(
     rows.map(async (row) => {
-      const steps = row.version === 1 ? [] : await lookups.listSteps(ledgerId, row)
-      return renderRow(idsOf(ledgerId, row), row, readSteps(envelopeKeys, steps))
+      const ids = {
+        id: formatId('rec', row.recordId),
+        ledger,
+        actor: actorOf(row.actorId),
+        key: keyOf(row.keyId),
+      }
+      if (row.version === 1) return renderRow(ids, row, NO_STEPS)
+      return renderRow(ids, row, readSteps(envelopeKeys, await lookups.listSteps(ledgerId, row)))
     }),
   )
+}
+
+const NO_STEPS: Steps = {}
+
+/** Returns a function that formats ids. The function does not format the same id twice in a row. */
+function formatOnce(prefix: 'agt' | 'key'): (id: Uuid) => string {
+  let [last, text]: [Uuid | null, string] = [null, '']
+  return (id) => {
+    if (id !== last) [last, text] = [id, formatId(prefix, id)]
+    return text
+  }
 }
 
 /**
@@ -147,17 +172,6 @@ function sharedUpTo({ share }: RecordRowRead, seq: number): RecordRowRead['share
   const then = share?.filter((one) => one.seq <= seq) ?? []
   return then.length === 0 ? null : then
 }
-
-type Texts = 'digest' | 'salt' | 'payload' | 'metadata' | 'referenceList' | 'tolerances' | 'leaf' | 'chain'
-export type Rendered<Row> = Row extends unknown
-  ? { [Name in keyof Row]: Name extends Texts ? Row[Name] | string : Row[Name] }
-  : never
-
-/**
- * A row of a record. A row that was read from the database has bytes. A row that a write made from its own signed data
- * has texts instead: JSON, or texts as the API shows them.
- */
-export type RenderedRow = Rendered<RecordRowRead>
 
 /** Ids of a record as text. A write already has these texts. */
 type RenderedIds = { readonly [Name in 'id' | 'ledger' | 'actor' | 'key']: string }

@@ -22,6 +22,7 @@ export async function listRecords(
   search: RecordSearch,
 ): Promise<RecordListPage> {
   const { rows, next } = await searchRecords(deps.searches, ledgerId, search)
+  await deps.searches.nextSlice(ledgerId)
   return { records: await renderRows(deps, ledgerId, rows), next }
 }
 

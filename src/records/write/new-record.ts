@@ -1,6 +1,12 @@
 import type { AgentSigned } from '../../append/agent-signature.ts'
 import type { IdempotencyRow, RecordRow } from '../../db/chain/append-entries.ts'
-import { type GatedColumns, NOT_ERASED, NOT_GATED } from '../../db/records/read-records.ts'
+import {
+  type GatedColumns,
+  NOT_ERASED,
+  NOT_GATED,
+  type Rendered,
+  type RenderedRow,
+} from '../../db/records/read-records.ts'
 import type { Caller } from '../../ledgers/caller.ts'
 import type { RecordType } from '../../ledgers/types/built-in.ts'
 import { formatId } from '../../proof/ids.ts'
@@ -15,7 +21,7 @@ import {
 import type { Entropy } from '../../signing/entropy.ts'
 import { toBase64Url, toHex } from '../../signing/text-of-bytes.ts'
 import { canonicalMetadata, digestReferences, parseTime, type SaltedDocument } from '../documents.ts'
-import { type Rendered, type RenderedRow, renderRow } from '../read/read.ts'
+import { renderRow } from '../read/read.ts'
 import { chosenRecordId } from './agent-envelope.ts'
 import type { ParentRecord } from './lineage.ts'
 import type { OnBehalfOf } from './on-behalf-of.ts'

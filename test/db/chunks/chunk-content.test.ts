@@ -8,6 +8,8 @@ import {
   type ChunkRecord,
   compressChunk,
   decodeChunk,
+  decodePlain,
+  decompressChunk,
   encodeChunk,
 } from '../../../src/db/chunks/chunk-content.ts'
 import { chunkKey, dayOf, keysOfChunk, referencesOf } from '../../../src/db/chunks/chunk-keys.ts'
@@ -68,6 +70,23 @@ test('a chunk gives back the records that were put in', () => {
   fc.assert(
     fc.property(records, (held) => {
       assert.deepEqual(plain(decodeChunk(encodeChunk(held), held.length)), plain(held))
+    }),
+    { numRuns: runs(300) },
+  )
+})
+
+test('decodes only the wanted records, and refuses a chunk of another number of records', () => {
+  fc.assert(
+    fc.property(records, fc.array(fc.boolean(), { minLength: 64, maxLength: 64 }), (held, wanted) => {
+      const content = decompressChunk(encodeChunk(held))
+      const decoded = decodePlain(content, held.length, (i) => wanted[i]!)
+      assert.deepEqual(plain(decoded), plain(held.map((one, i) => (wanted[i] ? one : null))))
+      for (const [bytes, count] of [
+        [content, held.length - 1],
+        [content, held.length + 1],
+        [content.subarray(0, -1), held.length],
+      ] as const)
+        assert.throws(() => decodePlain(bytes, count, () => false), { code: 'chunk_syntax' })
     }),
     { numRuns: runs(300) },
   )

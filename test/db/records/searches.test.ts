@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type pg from 'pg'
-import { appendEntries, type EntryRow } from '../../../src/db/chain/append-entries.ts'
+import { appendEntries, type EntryRow, type RecordRow } from '../../../src/db/chain/append-entries.ts'
 import { openSearchPool } from '../../../src/db/connect/pools.ts'
 import { SEARCH_QUERIES_MAX } from '../../../src/db/limits.ts'
 import type { RecordPosition, RecordSearch } from '../../../src/db/records/search.ts'
@@ -82,6 +82,44 @@ test('concurrent pages whose limits together exceed one page share no statement'
   assert.equal(statements.length, 3)
 })
 
+test('pages without filters use one statement for each order, with and without a cursor', async (t) => {
+  const { searches, statements, pool, singles, batches } = await open(t)
+  const used = new Set<string>()
+  for (const { id } of [singles, batches, singles])
+    for (const order of ['asc', 'desc'] as const)
+      for (const after of [null, { seq: 15, index: 30 }, { seq: 4, index: 2 }]) {
+        const search = { ...pageOf({}, after), order }
+        const fresh = await searchRecords(new Searches(pool), id, search)
+        statements.splice(0)
+        assert.deepEqual(await searchRecords(searches, id, search), fresh)
+        used.add(statements[0]!)
+      }
+  assert.equal(used.size, 4)
+})
+
+test('documents of a large page are read in pieces, by one statement of a ledger at a time', async (t) => {
+  const { api, searches, statements, runningMax } = await open(t)
+  const ledger = await createTestLedger(api)
+  const payloads = Array.from(
+    { length: 24 },
+    (_, i) => `{"text":"${String(i).padStart(2, '0').repeat(32_000)}"}`,
+  )
+  for (const payload of payloads) await append(api, [makeSingle(ledger, { type: TYPE, payload })])
+  statements.splice(0)
+  const search = { ...pageOf({}, null), limit: 24 }
+  const pages = await Promise.all([search, search].map((one) => searchRecords(searches, ledger.id, one)))
+  for (const { rows, next } of pages) {
+    assert.deepEqual(
+      rows.map(({ payload }) => String(payload)),
+      payloads.toReversed(),
+    )
+    assert.equal(next, null)
+  }
+  // Two documents of 64 KB come with the first statement. The others come in pieces of four.
+  assert.equal(statements.filter((name) => name === 'read_large_records').length, 2 * Math.ceil(22 / 4))
+  assert.equal(runningMax('read_large_records'), 1)
+})
+
 function pageOf(filters: RecordFilters, after: RecordPosition | null): RecordSearch {
   return { filters, order: 'desc', after, limit: 10 }
 }
@@ -103,10 +141,10 @@ async function open(t: TestContext) {
     api,
     Array.from({ length: 40 }, () => makeBatch(batches, items)),
   )
-  return { searches: new Searches(pool), statements: watch(pool), singles, batches }
+  return { api, pool, searches: new Searches(pool), ...watch(pool), singles, batches }
 }
 
-function makeSingle(ledger: TestLedger, properties: { type: string; onBehalfOf: typeof AGENT }): EntryRow {
+function makeSingle(ledger: TestLedger, properties: Partial<RecordRow>): EntryRow {
   const subjectId = randomId()
   return makeEntry(ledger, { subjectId, records: [makeRecord(subjectId, properties)] })
 }
@@ -116,12 +154,22 @@ async function append(client: pg.ClientBase, entries: EntryRow[]): Promise<void>
   assert.deepEqual(new Set(answers.map(({ outcome }) => outcome)), new Set(['appended']))
 }
 
-function watch(pool: pg.Pool): string[] {
-  const names: string[] = []
+/** Lists the names of statements, and counts how many statements of a name ran at the same time. */
+function watch(pool: pg.Pool) {
+  const statements: string[] = []
+  const running = new Map<string, { now: number; max: number }>()
   const { query } = pool
-  pool.query = ((asked: { name?: string }, ...others: unknown[]) => {
-    names.push(asked.name ?? '')
-    return Reflect.apply(query, pool, [asked, ...others])
-  }) as typeof query
-  return names
+  pool.query = (async (asked: { name?: string }, ...others: unknown[]) => {
+    const name = asked.name ?? ''
+    statements.push(name)
+    const count = running.get(name) ?? { now: 0, max: 0 }
+    running.set(name, count)
+    count.max = Math.max(count.max, ++count.now)
+    try {
+      return await Reflect.apply(query, pool, [asked, ...others])
+    } finally {
+      count.now--
+    }
+  }) as unknown as typeof query
+  return { statements, runningMax: (name: string) => running.get(name)?.max ?? 0 }
 }
