@@ -38,16 +38,17 @@ begin
   end loop;
 end $$;
 
--- Creates the trigger refuse_while_moving on each table with rows of ledgers. It keeps a ledger's rows unchanged while
--- the ledger is moved to another database (docs/operate/capacity.md#several-deployments-behind-one-address).
+-- Creates the triggers refuse_while_moving and refuse_inserts_while_moving on each table with rows of ledgers. They keep
+-- a ledger's rows unchanged while the ledger is moved to another database
+-- (docs/operate/capacity.md#several-deployments-behind-one-address).
 --
--- Some tables do not have this trigger, because their writers check in another way:
+-- Some tables do not have these triggers, because their writers check in another way:
 --
 -- - append_entries checks the ledger's row in chain_heads, which says whether the ledger is being moved.
--- - erase_documents also writes into erasures, which has the trigger.
+-- - erase_documents also writes into erasures, which has the triggers.
 -- - The worker does no work for a ledger that is being moved.
 --
--- A migration that creates a table must create this trigger too.
+-- A migration that creates a table must create these triggers too.
 do $$
 declare
   found regclass;
@@ -59,7 +60,9 @@ begin
       and c.relname not in ('entries', 'records', 'batch_chunks', 'batch_keys', 'idempotency_keys', 'record_references', 'documents',
         'chain_heads', 'gated_records', 'waiting_completions', 'open_deadlines')
   loop
-    execute format('create trigger refuse_while_moving before insert or update or delete on %s for each row '
+    execute format('create trigger refuse_while_moving before update or delete on %s for each row '
       || 'execute function refuse_while_moving()', found);
+    execute format('create trigger refuse_inserts_while_moving after insert on %s referencing new table as added '
+      || 'for each statement execute function refuse_inserts_while_moving()', found);
   end loop;
 end $$;

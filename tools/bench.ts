@@ -101,6 +101,18 @@ export const BENCHMARKS: NamedScripts = {
     scripts: [['bench/micro/evidence.ts']],
     words: [['--rounds 3', 'of the records'], ['--requests 3000', 'of each kind'], EMBEDDED],
   },
+  federation: {
+    summary: 'two deployments that share records: the drain of a backlog, and offers of the guest',
+    scripts: [['bench/micro/federation.ts']],
+    words: [
+      ['--backlog 3000', 'shared records of each round'],
+      ['--offers 1500', 'of them, how many the guest activates'],
+      ['--rounds 3', 'the first round is slower, because the processes are new'],
+      ['--no-reference', 'without the plain one-row inserts'],
+      ['--profile', 'write CPU profiles of both servers and workers'],
+      EMBEDDED,
+    ],
+  },
   floods: {
     summary: 'floods of requests without a key, while ledgers write: how many of their requests are refused',
     scripts: [['bench/micro/floods.ts']],

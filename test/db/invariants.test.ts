@@ -1017,6 +1017,7 @@ const GRANTS: Record<string, string> = {
   'chain_extend()': '',
   'refuse_change()': '',
   'refuse_while_moving()': '',
+  'refuse_inserts_while_moving()': '',
   'entries_extend_chain()': '',
   'entries_change()': '',
   'chain_heads_forward_only()': '',
@@ -1142,13 +1143,14 @@ test('every writable table refuses changes of a ledger that is being moved, exce
   const { rows } = await clients.owner.query<{ name: string }>(
     `select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'ledger_id'
      where c.relnamespace = 'tallystick'::regnamespace and c.relkind in ('r', 'p')
-       and not exists (
-         select from pg_trigger t where t.tgrelid = c.oid and t.tgfoid = 'tallystick.refuse_while_moving'::regproc
-           and t.tgenabled = 'O' and t.tgtype = $1)
+       and 2 > (
+         select count(*) from pg_trigger t where t.tgrelid = c.oid and t.tgenabled = 'O'
+           and (t.tgfoid = 'tallystick.refuse_while_moving'::regproc and t.tgtype = $1
+             or t.tgfoid = 'tallystick.refuse_inserts_while_moving'::regproc and t.tgtype = $2))
      order by 1`,
-    [BEFORE_EACH_CHANGED_ROW],
+    [BEFORE_EACH_CHANGED_ROW, AFTER_INSERT],
   )
-  // Tables without a trigger that protects them while their ledger is moved. Other code protects them: append_entries
+  // Tables without the triggers that protect them while their ledger is moved. Other code protects them: append_entries
   // (which reads the head), erase_documents, and the worker (which skips the ledger).
   const guarded = [
     'batch_chunks',
@@ -1170,7 +1172,8 @@ test('every writable table refuses changes of a ledger that is being moved, exce
 })
 
 /** Bits of pg_trigger.tgtype: row (1), before (2), insert (4), delete (8), update (16). */
-const BEFORE_EACH_CHANGED_ROW = 31
+const BEFORE_EACH_CHANGED_ROW = 27
+const AFTER_INSERT = 4
 
 test('the logins have exactly the listed privileges on the schema, and PUBLIC has none', async (t) => {
   await open(t)
