@@ -96,6 +96,22 @@ export const BENCHMARKS: NamedScripts = {
       ['--rounds 2', 'the phases in turn'],
     ],
   },
+  compare: {
+    summary: 'this tree and another revision in turns, each kind of work: ratios, and what became worse',
+    scripts: [['bench/compare/compare.ts']],
+    needs: 'git; for cells HAProxy; for webhooks and federation Go, to build k6 once',
+    words: [
+      ['--with REV', 'the other revision: a commit since cc8bfec8'],
+      [
+        '--only NAMES',
+        'only some of: single, batch, batch-100, latency, overload, lifecycle, notarizer, otlp, lists,',
+      ],
+      ['', 'search, evidence, proofs, retention, cells, webhooks, federation'],
+      ['--rounds 3', 'runs of each kind by each revision'],
+      ['--duration 6', 'measured seconds of each phase'],
+      ['--force', 'run on a busy machine all the same'],
+    ],
+  },
   evidence: {
     summary: 'records that agents sign; tiles, entry bundles, receipts',
     scripts: [['bench/micro/evidence.ts']],
@@ -202,6 +218,15 @@ export const BENCHMARKS: NamedScripts = {
       ['--only WORD', 'for --lists: only these'],
       ['--profile', 'for --lists: CPU profile of the server'],
       EMBEDDED,
+    ],
+  },
+  table: {
+    summary: 'the first table of docs/BENCHMARKS.md, from one run of each kind; about 15 minutes',
+    scripts: [['bench/compare/first-table.ts']],
+    words: [
+      ['--only NAMES', 'only some kinds, such as single,batch'],
+      ['--duration 10', 'measured seconds of each phase'],
+      ['--force', 'run on a busy machine all the same'],
     ],
   },
   volume: {
