@@ -20,7 +20,9 @@ const OTHERS: Readonly<Record<string, string>> = {
     'the order of the requests of one peer: each waits for the one before it',
   'src/outside/connector/idle-connections.ts': 'idle connections, by origin: nobody waits',
   'src/outside/webhooks/window.ts': 'the order of the deliveries of one record',
+  'src/db/records/large-reads.ts': 'src/db may not use src/load; each ledger has one such read at a time',
   'src/followers/refused.ts': 'times by name',
+  'src/followers/audit/urgent-ledgers.ts': 'times by ledger',
   'src/http/reads/reads.ts': 'sizes of ledgers that were seen',
   'src/records/otlp/items.ts': 'why spans of one request do not count',
 }

@@ -39,9 +39,7 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
   if (known.retryAfterMs !== null)
     reply.header('retry-after', Math.max(1, Math.ceil(known.retryAfterMs / 1000)))
   if (known.status === 401) reply.header('www-authenticate', 'Bearer')
-  // After a fault of a body, Fastify closes the connection, because the rest of the body may follow. If the body has
-  // arrived whole, the connection stays open.
-  if (request.raw.complete) reply.removeHeader('connection')
+  keepOpen(request, reply)
   // No hook runs for a malformed address (answer-headers.ts), so the headers are set here.
   reply.header('x-content-type-options', 'nosniff').header('cache-control', 'no-store')
   if (request.routeOptions.config?.otlp) return sendStatus(request, reply, known)
@@ -64,6 +62,17 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
       // 9457 §6.1).
       .send(Buffer.from(renderProblem(known, request.id)))
   )
+}
+
+/**
+ * Keeps the connection open after a fault in a body that has arrived whole. Fastify closes it, because the rest of the
+ * body might follow. The header is replaced and not removed: Node would then forget that the client has closed its half,
+ * and the connection would stay open for ever.
+ */
+function keepOpen({ raw, server }: FastifyRequest, reply: FastifyReply): void {
+  const isClosing = reply.getHeader('connection') === 'close'
+  if (isClosing && raw.complete && reply.raw.shouldKeepAlive && !server.isDraining)
+    reply.header('connection', 'keep-alive')
 }
 
 /** 501 means that the request is at fault. Other statuses from 500 on mean that the server is at fault. */
