@@ -1,11 +1,10 @@
 import type pg from 'pg'
 import type { EntryRow } from '../db/chain/append-entries.ts'
 import { FairQueue } from '../load/fair-queue.ts'
-import { SlicedJobs } from '../load/slice.ts'
 import { AppendQueue, type Batch, type Queued } from './append-queue.ts'
 import { type AppendOutcome, commitBatch, type RetryCause } from './commit.ts'
 import {
-  ANSWERS_SLICE_MS_MAX,
+  ANSWERS_PER_SLICE_MAX,
   APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX,
   APPEND_BATCH_PEER_ENTRIES_MAX,
 } from './limits.ts'
@@ -18,10 +17,11 @@ export type AppendObserver = {
   overloaded(): void
   /** Called when an entry was queued. `ms` is the time since the entry's author was authenticated. */
   prepared(ms: number): void
-  /** Called when the answer to a caller was passed to the kernel. `ms` is the time since the commit of its entry. */
-  answered(ms: number): void
-  /** Called after each slice of the event loop in which callers were answered. `ms` is the duration of the slice. */
-  answeredSlice(ms: number): void
+  /**
+   * Called when the answers of a slice of the event loop were passed to the kernel. `endedAts` are the times at which
+   * the entries were committed, and `beganAt` is the time at which the slice began, by performance.now().
+   */
+  answered(endedAts: readonly number[], beganAt: number): void
   retried(cause: RetryCause): void
   /** Called after each try to commit a batch. `ms` is the duration of the try. */
   committed(batch: {
@@ -56,9 +56,8 @@ export class Appender {
   readonly #queue = new AppendQueue<WaitingEntry>()
   /** Answers that were not sent yet, by ledger. Ledgers are served round-robin, so a quiet ledger waits for nobody. */
   readonly #answers = new FairQueue<Answer>()
-  /** `endedAt` of the answer that was sent last, until its time is observed. */
-  #answeredOf: number | null = null
-  readonly #answering: SlicedJobs
+  /** True if `#answerSome` is scheduled. */
+  #isAnswering = false
   readonly #pool: pg.Pool
   readonly #observer: AppendObserver | null
   readonly #countComing: () => number
@@ -72,8 +71,6 @@ export class Appender {
     this.#pool = pool
     this.#observer = observer
     this.#countComing = countComing
-    const observe = (ms: number) => observer?.answeredSlice(ms)
-    this.#answering = new SlicedJobs(() => this.#answerNext(), ANSWERS_SLICE_MS_MAX, observe)
   }
 
   /** Appends an entry. `sinceMs` is the time by Date.now() at which the entry's author was authenticated. */
@@ -158,18 +155,24 @@ export class Appender {
       const outcome = outcomes[i]!
       if (outcome.status !== 'again') this.#answers.add(ledgerId, { settle: () => settle(outcome), endedAt })
     }
-    this.#answering.start()
+    if (!this.#isAnswering) this.#answerSome()
   }
 
-  /** Answers one caller. Returns false if no caller waits for an answer. */
-  #answerNext(): boolean {
-    // The promise callbacks of the previous answer have run, so its bytes were passed to the kernel.
-    if (this.#answeredOf !== null) this.#observer?.answered(performance.now() - this.#answeredOf)
-    const answer = this.#answers.next()
-    this.#answeredOf = answer?.endedAt ?? null
-    if (answer) answer.settle()
+  /** Answers callers in this slice of the event loop, and schedules a slice for the other callers. */
+  readonly #answerSome = (): void => {
+    const beganAt = performance.now()
+    const endedAts: number[] = []
+    while (endedAts.length < ANSWERS_PER_SLICE_MAX) {
+      const answer = this.#answers.next()
+      if (!answer) break
+      answer.settle()
+      endedAts.push(answer.endedAt)
+    }
+    this.#isAnswering = this.#answers.size > 0
+    if (this.#isAnswering) setImmediate(this.#answerSome)
     else if (this.#isEmpty()) this.#emptied?.resolve()
-    return answer !== null
+    // nextTick runs after all promise callbacks that the outcomes started, so the answers have been written by then.
+    process.nextTick(() => this.#observer?.answered(endedAts, beganAt))
   }
 
   #isEmpty(): boolean {

@@ -70,5 +70,9 @@ export const APPEND_UNAVAILABLE_RETRY_MS_MAX = 1_000
  * ledger's key changes. Both may happen to the same entry.
  */
 export const APPEND_STALE_RETRIES_MAX = 2
-/** Maximum time in ms for which answers to callers may occupy the event loop before sockets are read again. */
-export const ANSWERS_SLICE_MS_MAX = 2
+/**
+ * Maximum number of callers that are answered in one slice of the event loop. This takes 2 to 4 ms. The answers of a
+ * slice are written right after each other. If they were written one by one, their clients woke up one by one, and a
+ * single record cost 12 % more CPU.
+ */
+export const ANSWERS_PER_SLICE_MAX = 64

@@ -90,8 +90,11 @@ export function makeAppendObserver(
   return {
     overloaded: () => outcomes.add('overloaded'),
     prepared: (ms) => prepares.observe(ms),
-    answered: (ms) => answers.observe(ms),
-    answeredSlice,
+    answered(endedAts, beganAt) {
+      const now = performance.now()
+      for (const endedAt of endedAts) answers.observe(now - endedAt)
+      answeredSlice(now - beganAt)
+    },
     retried: (cause) => retries.add(cause),
     committed(batch) {
       observeBatch(batch.outcomes.length, batch.records, batch.ms)

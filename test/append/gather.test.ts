@@ -49,7 +49,6 @@ async function open(t: TestContext) {
     overloaded() {},
     prepared() {},
     answered() {},
-    answeredSlice() {},
     retried() {},
     committed: ({ entries }: { entries: readonly unknown[] }) => void batches.push(entries.length),
   }

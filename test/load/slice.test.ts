@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import { SHARED_SLICE_MS_MAX, SLICE_MS_MAX } from '../../src/load/limits.ts'
-import { SharedSlices, SlicedJobs } from '../../src/load/slice.ts'
+import { SharedSlices } from '../../src/load/slice.ts'
 
 const LONG_MS = SLICE_MS_MAX * 1.1
 const ITERATIONS_MAX = 10_000
@@ -44,40 +44,6 @@ test('a read that continues at once waits behind the reads of others', async () 
   }
   await Promise.all(['a', 'b', 'c'].map(work))
   assert.deepEqual(done, ['a1', 'b1', 'c1', 'a2', 'b2', 'c2'])
-})
-
-test('jobs end a slice when its time is over, with all that they have started; other work runs before the next slice', async () => {
-  const done: string[] = []
-  const observed: number[] = []
-  let left = 5
-  const job = () => {
-    if (left === 0) return false
-    const name = `job ${left--}`
-    const untilMs = performance.now() + 3
-    void Promise.resolve()
-      .then(() => {})
-      .then(() => {
-        while (performance.now() < untilMs);
-        done.push(name)
-      })
-    return true
-  }
-  const jobs = new SlicedJobs(job, 5, (ms) => observed.push(ms))
-  jobs.start()
-  jobs.start()
-  await nextIteration()
-  done.push('other work')
-  while (left > 0 || done.length < 6) await nextIteration()
-  await nextIteration()
-  assert.equal(done[0], 'job 5')
-  assert.ok(done.indexOf('other work') < 4, done.join())
-  assert.equal(done.length, 6)
-  assert.ok(observed.length >= 3, `${observed.length} slices`)
-  assert.ok(observed.slice(0, -1).every((ms) => ms >= 5))
-  left = 1
-  jobs.start()
-  await nextIteration()
-  assert.equal(done.at(-1), 'job 1', 'starts again after it has run out of jobs')
 })
 
 test('long reads pause while another owner is active that reads nothing long', async () => {
