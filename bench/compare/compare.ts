@@ -1,8 +1,8 @@
 /*
  * npm run bench -- compare --with REV [--only single,batch] [--rounds 3] [--duration 6] [--force]
  *
- * Compares this tree, with its uncommitted changes, with another revision, for each kind of work. The two take turns
- * with the first run, so that other load on the machine, and its warming up, affect both. Prints medians and their
+ * Compares this tree, with its uncommitted changes, with another revision, for each kind of work. The two alternate in
+ * running first in a round, so that the machine's warming up and its other load affect both. Prints medians and their
  * ratios. The exit code is 1 if a ratio is worse than its tolerance, if a kind failed, or if the machine stayed busy.
  */
 import { parseArgs } from 'node:util'
@@ -53,7 +53,7 @@ async function main(options: CompareOptions): Promise<boolean> {
   const commit = findCommit(options.revision)
   const folder = makeFolder()
   const tree = makeWorkTree(commit, folder)
-  // What is made last is closed first, so runs end before their tree is removed.
+  // `runs` is made after the tree, so it is closed first: runs end before their tree is removed.
   const runs = new Runs(folder, console.log)
   if (!options.force) await runs.requireQuiet()
   console.log(`… packages of ${commit}`)
@@ -82,7 +82,7 @@ async function main(options: CompareOptions): Promise<boolean> {
   return ok
 }
 
-/** Runs a kind in both trees, in turns. Even rounds begin with this tree, odd rounds with the other. */
+/** Runs a kind in both trees, in turns. The first round begins with this tree, the second with the other, and so on. */
 async function compareKind(name: string, tree: string, runs: Runs, options: CompareOptions) {
   const found = { mine: [] as (readonly Figure[])[], other: [] as (readonly Figure[])[], isBusy: false }
   for (let round = 0; round < options.rounds; round++) {

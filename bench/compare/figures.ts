@@ -2,8 +2,8 @@ import type { K6Report } from '../k6/types.ts'
 import { type Report, ratioOf } from '../report.ts'
 
 /**
- * Worst ratio, this tree's figure divided by the other revision's, that is still within tolerance. A limit below 1
- * belongs to a measure of which more is better.
+ * Worst ratio that is within tolerance, for each measure. A ratio is the figure of this tree, divided by the figure of
+ * the other revision. If the worst ratio is below 1, a higher figure is better.
  */
 export const TOLERANCES = {
   'a second': 0.9,
@@ -19,7 +19,7 @@ export type Measure = keyof typeof TOLERANCES
 /** A figure of a run. `row` names the load within its kind of work, such as `128 connections`. */
 export type Figure = { readonly row: string; readonly measure: Measure; readonly value: number }
 
-/** `others`: the most cores that other programs used in a measured window, if the run measured it. */
+/** `others`: the most cores that other programs used in a measured window; 0 if the run did not measure this. */
 export type Measured = { readonly figures: readonly Figure[]; readonly others: number }
 
 const MEASURED_PROCESSES = ['server', 'postgres', 'worker'] as const
@@ -58,8 +58,8 @@ export function readK6Report(report: Pick<K6Report, 'published' | 'figures' | 'r
 }
 
 /**
- * Returns a reader of a printed table: the rows whose first cell matches `names`, with the measure of each further
- * cell. null skips a cell. The reader throws if a cell has no number, or if no row matches.
+ * Returns a function that reads a printed table. It reads the rows whose first cell matches `names`. `columns` has the
+ * measure of each further cell, or null to skip the cell. Throws if a cell has no number, or if no row matches.
  */
 export function tableReader(names: RegExp, columns: readonly (Measure | null)[]) {
   return (text: string): Measured => {

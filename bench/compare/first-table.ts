@@ -1,8 +1,8 @@
 /*
  * npm run bench -- table [--only single,batch] [--duration 10] [--force]
  *
- * Prints the first table of docs/BENCHMARKS.md, from one run of each kind that needs no other program. Takes about 15
- * minutes. The exit code is 1 if a kind failed, or if the machine stayed busy.
+ * Prints the first table of docs/BENCHMARKS.md. Runs each kind once, except those that need other programs. Takes about
+ * 15 minutes. The exit code is 1 if a kind failed, or if the machine stayed busy.
  */
 import { parseArgs } from 'node:util'
 import { describeCommit } from '../report.ts'

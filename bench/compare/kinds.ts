@@ -1,17 +1,17 @@
 import { type Measured, readK6Report, readReport, readRetention, tableReader } from './figures.ts'
 
 /**
- * A kind of work of docs/BENCHMARKS.md. Its arguments are known by every revision since cc8bfec8. So a script is
- * named by its path, and figures are read from what it writes there too.
+ * A kind of work of docs/BENCHMARKS.md. It must work in every revision since cc8bfec8. So its script is named by a
+ * path, its arguments are those that cc8bfec8 accepts, and its figures are read from output that cc8bfec8 writes too.
  */
 export type Kind = {
   /** Returns script and arguments. `seconds`: measured time of each phase. */
   readonly command: (seconds: number) => readonly string[]
   /** `scenario`: bench/bench.ts, `k6`: bench/k6/run.ts; both write JSON to `--out`. `printed`: the output is read. */
   readonly from: 'scenario' | 'k6' | 'printed'
-  /** Compared with plain inserts in `npm run bench -- table`. */
+  /** True if `npm run bench -- table` also measures plain inserts. */
   readonly inserts?: boolean
-  /** Not part of `npm run bench -- table`: needs a program that may be missing, or much time. */
+  /** True if `npm run bench -- table` skips the kind, because it needs much time or a program that may be missing. */
   readonly onlyCompared?: boolean
   readonly read: (output: Output) => Measured
 }
@@ -50,7 +50,7 @@ const EVIDENCE = tableReader(/, \/s$/, ['a second'])
 const SEARCH = tableReader(/^(?!ms$)\S/, [null, null, null, 'p50 ms', 'p99 ms', null, null])
 const PROOFS = tableReader(/^(inclusion|consistency)/, [null, null, 'p50 ms', 'p99 ms'])
 const CELLS = tableReader(/^(single|batch), /, ['a second', null, 'p50 ms', 'p99 ms'])
-/** A page of `lists` gets this share of the seconds, because there are 22 lists. */
+/** Each of the 22 lists of `lists` is measured for this share of the seconds. */
 const LIST_SHARE = 0.25
 const EVIDENCE_REQUESTS_PER_SECOND = 500
 const SECONDS_MAX = 600

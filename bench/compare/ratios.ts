@@ -1,6 +1,6 @@
 import { type Figure, type Measure, TOLERANCES } from './figures.ts'
 
-/** A figure of both trees: medians of their runs, the ratio of the medians, and the ratios of the single rounds. */
+/** A figure of both trees: medians of their runs, ratio of the medians, and lowest and highest ratio of a round. */
 export type Ratio = {
   readonly row: string
   readonly measure: Measure
@@ -34,11 +34,11 @@ export function compareRuns(mine: Runs, others: Runs): Ratio[] {
   })
 }
 
-/** Returns whether a ratio is within the tolerance of its measure. */
+/** Compares a ratio with the tolerance of its measure. null: the ratio is unknown. */
 export function judge(measure: Measure, ratio: number | null): Verdict {
   if (ratio === null) return 'not compared'
   const limit = TOLERANCES[measure]
-  // A limit below 1: more is better. So the ratio is inverted, and a high value is bad for each measure.
+  // If the limit is below 1, more is better. Then the ratio is inverted, so that a high value is bad for each measure.
   const [badness, badnessMax] = limit < 1 ? [1 / ratio, 1 / limit] : [ratio, limit]
   if (badness > badnessMax) return 'worse'
   return badness < 1 / badnessMax ? 'better' : 'within tolerance'
@@ -55,8 +55,8 @@ export function ratioCells(kind: string, { row, measure, verdict, ...values }: R
 }
 
 /**
- * Returns whether a comparison has passed: no ratio is worse than its tolerance, and nothing failed. `lines` says why
- * not, and how often the machine was busy.
+ * Returns whether a comparison has passed: no ratio is worse than its tolerance, and nothing failed. `lines`: the
+ * faults, the number of runs on a busy machine, and the number of worse figures.
  */
 export function conclude(
   ratios: readonly Ratio[],
@@ -95,7 +95,7 @@ export function tableRows(kind: string, figures: readonly Figure[]): string[] {
   })
 }
 
-/** Formats three significant digits, or the whole number if it is larger. */
+/** Formats a number below 100 with three significant digits, and a larger number as an integer. */
 function formatFigure(value: number | null, none = '–'): string {
   if (value === null) return none
   return value >= 100 ? Math.round(value).toLocaleString('en') : String(Number(value.toPrecision(3)))

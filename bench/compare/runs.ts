@@ -8,18 +8,18 @@ import type { Kind } from './kinds.ts'
 
 /** Maximum time of a run in ms. The first run with k6 builds k6. */
 const RUN_MS_MAX = 20 * 60_000
-/** Time in ms in which an interrupted run may stop its processes. After it, the rest of them is killed. */
+/** Time in ms in which an interrupted run may stop its processes. After that, the remaining processes are killed. */
 const STOP_MS_MAX = 15_000
-/** Number of attempts for a run, if other programs use the machine. */
+/** Maximum number of attempts for a run, if other programs use the machine. */
 const BUSY_ATTEMPTS_MAX = 3
 /** Time in ms for which the machine is observed before the first run. */
 const QUIET_MS = 3_000
-/** Number of last characters of a failed run's output that its error has. */
+/** Maximum length in characters of the output of a failed run that its error shows. Only the end is shown. */
 const OUTPUT_CHARS_MAX = 1_500
 
 export type RunOptions = { readonly seconds: number; readonly inserts: boolean; readonly force: boolean }
 
-/** Runs benchmarks one after another. Counts how often the machine was busy. `folder`: for their files. */
+/** Runs benchmarks one after another, and counts runs on a busy machine. The files of all runs are in `folder`. */
 export class Runs {
   readonly counts = { runs: 0, busy: 0 }
   readonly #folder: string
@@ -78,7 +78,7 @@ export class Runs {
       // A process group of its own, so that nothing of the run can outlive it.
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
-      // Each run starts its own Postgres, whose CPU use is then that of a child of this process.
+      // Each run starts its own Postgres. So Postgres counts as a child of this process, and not as another program.
       env: { ...process.env, DATABASE_URL: undefined, TMPDIR: this.#folder },
     })
     this.#child = child
@@ -102,7 +102,7 @@ export class Runs {
     throw new Error(`${args.join(' ')} ended with ${ended}:\n${output.all.slice(-OUTPUT_CHARS_MAX)}`)
   }
 
-  /** Returns how many cores other programs used meanwhile: all but this process and its ended children. */
+  /** Returns the result of `work`, and how many cores were used by all but this process and its ended children. */
   async #observe<Result>(work: () => Promise<Result>): Promise<{ result: Result; others: number }> {
     // For Postgres, a snapshot adds up a process and its children. The same sum is used for this process.
     const groups = { processes: {}, postmaster: process.pid }

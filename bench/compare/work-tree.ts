@@ -25,7 +25,8 @@ export function findCommit(revision: string): string {
 
 /**
  * Makes a work tree of a commit in `folder`, and returns its path. The tree is removed when the benchmark ends. If its
- * lock file equals this tree's, it gets links to this tree's packages. Otherwise its first run installs them.
+ * lock file equals this tree's lock file, the tree gets links to this tree's packages. Otherwise its first run installs
+ * packages.
  */
 export function makeWorkTree(commit: string, folder: string): string {
   const tree = join(folder, 'tree')
@@ -40,8 +41,8 @@ export function makeWorkTree(commit: string, folder: string): string {
 }
 
 /**
- * Copies node_modules as hard links. A symbolic link would not do: packages of the workspace are relative links, and
- * would lead to this tree.
+ * Copies node_modules as hard links. A symbolic link to node_modules would not work: it contains relative links to the
+ * packages of the workspace, and these would lead to this tree.
  */
 function linkPackages(tree: string): void {
   const packages = join(tree, 'node_modules')

@@ -138,7 +138,7 @@ export class Tally {
     this.measured.items += items
   }
 
-  /** Counts a refused unit. A unit that was due in the window but refused after it counts only for the latencies. */
+  /** Counts a refused unit. If it was due in the window but refused later, it counts only for the latencies. */
   refuse({ dueAt, sentAt }: { readonly dueAt: number; readonly sentAt: number }, now: number): void {
     if (this.isMeasuring) this.measured.refused++
     if (!this.isMeasured(dueAt)) return

@@ -9,7 +9,8 @@
  * 2. The guest's agent offers to activate records of the backlog, with 32 requests in flight. The phase ends when the
  *    home has decided all offers and the guest has received the decisions.
  *
- * Before the rounds, plain inserts are measured (`--no-reference`: not). Afterwards the guest's ledger is verified.
+ * Before the rounds, plain inserts are measured (unless `--no-reference` is set). After the rounds, the guest's ledger
+ * is verified.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'

@@ -55,8 +55,8 @@ type Size = { entries: number; records: number; bytes: number }
  * 2. Its work is at least half of all work under way, that is: waiting, in flight and coming.
  * 3. Its work is at least APPEND_GATHER_RECORDS_MAX records.
  * 4. APPEND_GATHER_MS_MAX have passed since the open batch got its first entry.
- * 5. The free ledgers are quiet beside the busy ledgers (`#isQuiet`). Otherwise the few entries of a quiet ledger would
- *    wait until the busy ledgers have enough work.
+ * 5. The free ledgers have little work compared with the busy ledgers (`#isQuiet`). Without this rule, the few entries
+ *    of a quiet ledger would wait until the busy ledgers have enough work.
  *
  * If only entries of busy ledgers wait, the open batch is sent if its work is at least half of all work under way, and
  * at least APPEND_OVERLAP_RECORDS_MIN records. It then waits in Postgres for the lock of the heads, and begins when the

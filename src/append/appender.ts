@@ -18,8 +18,8 @@ export type AppendObserver = {
   /** Called when an entry was queued. `ms` is the time since the entry's author was authenticated. */
   prepared(ms: number): void
   /**
-   * Called when the answers of a slice of the event loop were passed to the kernel. `endedAts` are the times at which
-   * the entries were committed, and `beganAt` is the time at which the slice began, by performance.now().
+   * Called when the answers of a slice of the event loop were passed to the kernel. `endedAts`: for each answer, the
+   * time at which its batch was committed. `beganAt`: time at which the slice began. Both are by performance.now().
    */
   answered(endedAts: readonly number[], beganAt: number): void
   retried(cause: RetryCause): void
@@ -47,14 +47,15 @@ export type AppendObserver = {
  *
  * An entry waits in the queue, which decides when a batch is sent (append-queue.ts). Then the entry is in flight until
  * Postgres has answered. The next batch is sent before the callers of the previous batch are answered, so that Postgres
- * is not idle meanwhile. The answers of a batch may take 10 ms, so they are sent in slices of the event loop.
+ * is not idle meanwhile. The answers of a batch may take 10 ms. So at most ANSWERS_PER_SLICE_MAX answers are sent in
+ * one slice of the event loop.
  *
  * Only committed entries survive a crash. If the process crashes, accepted entries that were not committed are lost,
  * and their clients get no answer.
  */
 export class Appender {
   readonly #queue = new AppendQueue<WaitingEntry>()
-  /** Answers that were not sent yet, by ledger. Ledgers are served round-robin, so a quiet ledger waits for nobody. */
+  /** Unsent answers by ledger. Ledgers are served round-robin, so a quiet ledger does not wait for a busy ledger. */
   readonly #answers = new FairQueue<Answer>()
   /** True if `#answerSome` is scheduled. */
   #isAnswering = false

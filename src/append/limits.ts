@@ -49,8 +49,8 @@ export const APPEND_OVERLAP_RECORDS_MIN = 16
 export const APPEND_GATHER_RECORDS_MAX = 256
 export const APPEND_GATHER_MS_MAX = 20
 /**
- * Ledgers without a batch in flight are quiet, if their mean work is at most this fraction of the mean work of all
- * ledgers. Their entries are sent at once, in a batch of their own (append-queue.ts).
+ * Ledgers without a batch in flight are quiet if their mean work is at most the mean work of all ledgers that have
+ * work, divided by this number. Entries of quiet ledgers are sent at once, in a batch of their own (append-queue.ts).
  */
 export const APPEND_QUIET_DIVISOR = 4
 /** Maximum number of entries in the queue. One ledger may use half of what the other ledgers leave free. */
@@ -71,8 +71,8 @@ export const APPEND_UNAVAILABLE_RETRY_MS_MAX = 1_000
  */
 export const APPEND_STALE_RETRIES_MAX = 2
 /**
- * Maximum number of callers that are answered in one slice of the event loop. This takes 2 to 4 ms. The answers of a
- * slice are written right after each other. If they were written one by one, their clients woke up one by one, and a
- * single record cost 12 % more CPU.
+ * Maximum number of callers that are answered in one slice of the event loop. 64 answers take 2 to 4 ms. The answers of
+ * a slice are written right after each other. When answers were written one by one, their clients woke up one by one,
+ * and a single record cost 12 % more CPU.
  */
 export const ANSWERS_PER_SLICE_MAX = 64

@@ -6,9 +6,9 @@ export const BATCH_ITEMS_MAX = 2_000
  */
 export const PAGE_BYTES_MAX = 4 * 1024 * 1024
 /**
- * Maximum number of bytes of documents that the first statement of a page reads. Up to four pages share this statement.
- * The documents of further records are read in pieces of about PAGE_PIECE_BYTES, by LARGE_READS_MAX statements at a
- * time (src/db/records/large-reads.ts).
+ * Maximum number of bytes of documents that the first statement reads for a page. Up to four pages share a statement.
+ * Further records are read in pieces with about PAGE_PIECE_BYTES of documents. At most LARGE_READS_MAX statements read
+ * such pieces at the same time (src/db/records/large-reads.ts).
  */
 export const PAGE_INLINE_BYTES_MAX = 128 * 1024
 export const PAGE_PIECE_BYTES = 256 * 1024
@@ -22,7 +22,7 @@ export const PARENT_DEPTH_MAX = 16
 export const CHUNK_CONTENT_BYTES_MAX = 5 * 1024 * 1024
 /**
  * Maximum total size in bytes of the chunks that a process caches for lists (src/db/chunks/plain-chunks.ts), and the
- * maximum decompressed size of one of them.
+ * maximum decompressed size of one such chunk. Larger chunks are not cached.
  */
 export const PLAIN_CHUNKS_BYTES_MAX = 8 * 1024 * 1024
 export const PLAIN_CHUNK_BYTES_MAX = 256 * 1024
@@ -75,8 +75,8 @@ export const COSIGNATURES_READ_MAX = 1_000
 export const APPEND_STATEMENT_TIMEOUT_MS = 15_000
 export const CONNECT_TIMEOUT_MS = 5_000
 /**
- * Maximum time in ms that a new session waits for a synchronous standby (src/db/connect/replicated.ts). It is shorter
- * than CONNECT_TIMEOUT_MS, so that the error names the cause.
+ * Maximum time in ms that a new session waits for a synchronous standby (src/db/connect/replicated.ts). Shorter than
+ * CONNECT_TIMEOUT_MS, because only the error of this wait names the cause.
  */
 export const STANDBY_CONFIRM_MS_MAX = 3_000
 /**

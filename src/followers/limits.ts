@@ -170,14 +170,14 @@ export const ENTRY_FOLLOWER_TIME_SHARE_MAX = 0.25
  * if a worker requests verification of the ledger.
  */
 export const ENTRY_FOLLOWER_EVERY_MS = 250
-/** Interval of the rounds that verify new entries of ledgers with a settlement. */
+/** Interval in ms of the rounds that verify new entries of ledgers with a settlement. */
 export const ENTRY_FOLLOWER_AWAITED_EVERY_MS = 25
 /**
- * Time in ms after the last settlement of a ledger during which the ledger's entries are verified at that interval. The
- * next settlement then waits for its own entry only.
+ * Time in ms after the last settlement of a ledger during which the ledger's entries are verified every
+ * ENTRY_FOLLOWER_AWAITED_EVERY_MS. So the next settlement waits for its own entry only.
  */
 export const URGENT_LEDGER_MS = 1_000
-/** Maximum number of ledgers that are verified at that interval without waiting for a settlement. */
+/** Maximum number of ledgers that are verified every ENTRY_FOLLOWER_AWAITED_EVERY_MS although no settlement waits. */
 export const URGENT_LEDGERS_STORED_MAX = 100
 /** Maximum CPU share for ledgers with a waiting settlement. No other follower has a larger share. */
 export const ENTRY_FOLLOWER_AWAITED_TIME_SHARE_MAX = 0.75

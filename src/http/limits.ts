@@ -189,8 +189,8 @@ export const STREAMS_MAX = 32
  */
 export const RECORD_WAIT_SECONDS_MAX = 20
 /**
- * Interval in ms at which the database is polled for next steps. One query serves all waiting requests. With 50 ms, the
- * poll was 33 of the 79 ms until an idle server showed a verification.
+ * Interval in ms at which the database is polled for next steps. One query serves all waiting requests. With an
+ * interval of 50 ms, the wait for the poll was 33 of the 79 ms until an idle server showed a verification.
  */
 export const RECORD_POLL_MS = 15
 export const RECORD_WAITS_PER_LEDGER_MAX = 1_000

@@ -46,8 +46,9 @@ export type AdmissionObserver = {
   /** Called for each request that begins. `ms` is the time that the request has waited. */
   begun(ms: number): void
   /**
-   * Called with the time in ms for which work held the event loop: `begin` for requests that began, `read` from the
-   * first request that was read until requests began. `read` is only observed if no request was waiting.
+   * Called with the time in ms for which one kind of work used the event loop. `begin`: beginning the requests of a
+   * slice, with the work that they start at once. `read`: from the first request that was read until requests began.
+   * There is no `read` if requests were still waiting from the slice before.
    */
   slice(work: 'read' | 'begin', ms: number): void
 }
@@ -79,7 +80,7 @@ export class Admission {
   /** Number of waiting requests of proven owners. */
   readonly #waitingOf: Record<RequestKind, number> = { reads: 0, writes: 0 }
   #refusedBefore = 0
-  /** Time of the first request that has come since the last slice. */
+  /** Time at which the first waiting request came. 0 if a slice has begun since then. */
   #comingSinceMs = 0
   #sliceSinceMs = 0
 
@@ -152,7 +153,7 @@ export class Admission {
     return owner === UNPROVEN ? this.#unproven : this.#slots[kind]
   }
 
-  /** Schedules a slice. Node runs both functions in order, and the work that requests start in between. */
+  /** Schedules a slice. Between the two functions, Node runs the work that the begun requests have started. */
   #beginSoon(): void {
     setImmediate(this.#beginSome)
     if (this.#observer) setImmediate(this.#endSlice)

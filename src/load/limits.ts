@@ -72,15 +72,19 @@ export const WRITE_ANSWERS_BYTES_MAX = 64 * 1024 * 1024
 /** Maximum time in ms that work may occupy the event loop before other work gets a slice. */
 export const SLICE_MS_MAX = 5
 /**
- * Maximum time in ms that pages and streams may occupy the event loop in one iteration while another owner is active.
- * The last slice may exceed the limit.
+ * Maximum time in ms that all pages and streams together may occupy the event loop in one iteration while another owner
+ * is active. The last slice of the iteration may exceed the limit.
  */
 export const SHARED_SLICE_MS_MAX = 1
-/** Maximum time in ms of one pause of long reads. A process that was stopped must not pause them for as long. */
+/**
+ * Maximum time in ms of one pause of long reads. A pause is as long as the iteration before it. Without this limit, a
+ * process that was stopped for a minute would pause long reads for a minute.
+ */
 export const SHARED_PAUSE_MS_MAX = 50
 /**
- * Time in ms after a request of an owner during which long reads of other owners leave time for it. The owner gets no
- * such time within READER_MS after a long read of its own. At most OWNERS_NOTED_MAX owners are noted.
+ * An owner is active for OTHERS_ACTIVE_MS after each of its requests, but not in the READER_MS after a slice for its
+ * own long reads. While an owner is active, long reads get short slices and pause. At most OWNERS_NOTED_MAX owners are
+ * noted.
  */
 export const OTHERS_ACTIVE_MS = 1_000
 export const READER_MS = 100
@@ -106,7 +110,7 @@ export const THREAD_HEAP_MIB_MAX = 256
  */
 export const THREAD_INITIAL_HEAP_MIB = 128
 /**
- * Maximum size of a thread's young generation in MiB. This gives semi-spaces of 16 MiB. With V8's default, three threads
- * take 150 to 190 MiB more, at the same rate of batches (docs/decisions/0021-worker-threads.md#memory).
+ * Maximum size of a thread's young generation in MiB. 48 MiB give semi-spaces of 16 MiB. With V8's default, three
+ * threads take 150 to 190 MiB more, at the same rate of batches (docs/decisions/0021-worker-threads.md#memory).
  */
 export const THREAD_YOUNG_HEAP_MIB_MAX = 48

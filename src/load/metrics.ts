@@ -11,13 +11,13 @@ type Admitting = {
   readonly writeDeadlines: { readonly cutOff: number }
 }
 
-/** Kinds of work that hold the event loop in slices. `read`: reads and parses what has arrived on the sockets. */
+/** Kinds of work that use the event loop in slices. `read`: reads and parses requests that have arrived on sockets. */
 const LOOP_WORK = ['read', 'begin', 'answer'] as const
 type LoopWork = (typeof LOOP_WORK)[number]
 
 const SLICE_BOUNDS_MS = [0.25, 0.5, 1, 2, 4, 8, 16, 32, 64]
 
-/** Returns a function that is called with the duration in ms of each slice of the event loop. */
+/** Returns a function that must be called with the duration in ms of each slice of the event loop. */
 export function makeSliceObserver(metrics: Metrics): (work: LoopWork, ms: number) => void {
   const slices = new Map(LOOP_WORK.map((work) => [work, new Durations(SLICE_BOUNDS_MS)]))
   const slice = {

@@ -27,16 +27,17 @@ export class Slice {
 }
 
 /**
- * Slices for long reads: pages, and streams such as exports. In each iteration of the event loop, waiting reads continue
- * until SLICE_MS_MAX is used up. Owners are served round-robin.
+ * Slices for long reads: pages, and streams such as exports. In each iteration of the event loop, waiting reads
+ * continue until they have used SLICE_MS_MAX together. Owners are served round-robin.
  *
- * If another owner is active, reads get only SHARED_SLICE_MS_MAX in an iteration, and then pause for as long as the
+ * If another owner is active, reads get only SHARED_SLICE_MS_MAX in an iteration. Then they pause for as long as the
  * iteration took. An owner is active if it has sent a request in the last OTHERS_ACTIVE_MS, and took no slice in the
- * last READER_MS. So long reads take at most half of the event loop, and leave CPU for the commits of this owner. With
- * short slices at all times, fewer pages shared a statement, and lists of a server with one ledger were no faster.
+ * last READER_MS. So long reads take at most about half of the event loop, and leave CPU for the commits of the active
+ * owner. When slices were always short, fewer pages shared a statement, and lists of a server with one ledger were no
+ * faster.
  *
- * Without this class, a stream whose client reads fast enough never waits for an event, and would block all other work.
- * All pages whose rows came with one answer of Postgres would be rendered in one slice, of up to 40 ms.
+ * Without this class, a stream whose client reads fast enough would never wait for an event, and would block all other
+ * work. All pages whose rows came with one answer of Postgres would be rendered in one slice, of up to 40 ms.
  */
 export class SharedSlices {
   readonly #waiting = new FairQueue<{ readonly owner: string; readonly begin: () => void }>()
@@ -55,7 +56,7 @@ export class SharedSlices {
     })
   }
 
-  /** Must be called for each request. `owner`: the proven owner that sent it. */
+  /** Must be called for each request of a proven owner. */
   noteRequest(owner: string): void {
     const noted = this.#owners.get(owner) ?? { requestedAtMs: 0, servedAtMs: Number.NEGATIVE_INFINITY }
     noted.requestedAtMs = performance.now()

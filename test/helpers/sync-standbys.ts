@@ -16,7 +16,7 @@ export async function loseStandbys(primary: RunningPostgres): Promise<void> {
   await until(() => withClient(primary.superuserUrl, (client) => findWait(primary, client)))
 }
 
-/** Returns the processes of commits that wait for a standby. */
+/** Returns the process ids of sessions whose commit waits for a standby. */
 export async function listWaiting({ superuserUrl }: RunningPostgres): Promise<number[]> {
   return withClient(superuserUrl, async (client) => {
     const { rows } = await client.query<{ pid: number }>(

@@ -57,7 +57,7 @@ test('long reads pause while another owner is active that reads nothing long', a
     }
     return performance.now() - beganAtMs
   }
-  // The shortest of three runs, because other processes may take the CPU. There are pauses between the ten slices.
+  // The shortest of three runs, because other processes may take the CPU. Ten slices have nine pauses between them.
   const alone = Math.min(await measure([]), await measure([]), await measure([]))
   const beside = await measure(['writer'])
   assert.ok(beside - alone > 9 * 5 * 0.7, `${beside} ms beside a writer, ${alone} ms alone`)

@@ -216,8 +216,8 @@ export function decodeChunk(content: Uint8Array, count: number): ChunkRecord[] {
 }
 
 /**
- * Returns the records of a decompressed chunk. The result has null for a record that is not wanted, of which only the
- * lengths are read. Throws `chunk_syntax` unless `plain` has exactly `count` records.
+ * Returns the records of a decompressed chunk, and null for each unwanted record. Unwanted records are skipped by their
+ * lengths. Throws `chunk_syntax` unless `plain` has exactly `count` records.
  */
 export function decodePlain(
   plain: Buffer,
@@ -243,8 +243,8 @@ export function decompressChunk(content: Uint8Array): Buffer {
 }
 
 /**
- * Returns the length of the decompressed content, as the frame's header says (RFC 8878 §3.1.1.1). Returns null if the
- * header does not say a length that a chunk may have. The length may be wrong.
+ * Returns the length of the decompressed content that the frame's header states (RFC 8878 §3.1.1.1). The stated length
+ * may be wrong. Returns null if the header states no length, or a length that no chunk may have.
  */
 function plainBytesOf(content: Uint8Array): number | null {
   const descriptor = content[4] ?? 0
@@ -289,7 +289,7 @@ function readRecord(reader: Reader): ChunkRecord {
   return record as ChunkRecord
 }
 
-/** Moves the reader behind a record. The order of the members is that of readRecord. */
+/** Moves the reader behind a record. Members are skipped in the order in which readRecord reads them. */
 function skipRecord(reader: Reader): null {
   const flags = reader.byte()
   const isErased = (flags & ERASED) !== 0

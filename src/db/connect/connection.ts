@@ -266,8 +266,8 @@ export class DatabaseClient extends pg.Client {
   async #connect(): Promise<this> {
     const { attempt, mac, confirmation } = this.#config
     const { standbys } = await attempt(() => this.#closeOnError(() => this.#open()))
-    // Logins without the master key send nothing that a failover must not lose. The wait is not part of the attempt, so
-    // that other sessions wait too. Otherwise they would fail until the new primary of a failover has a standby.
+    // Logins without the master key send nothing that a failover must not lose. The wait is not part of the attempt. If
+    // it were, other sessions would fail until a new primary has a standby: after a failure one attempt runs at a time.
     if (mac !== null && standbys !== '') await this.#closeOnError(() => confirmation.await(this))
     return this
   }

@@ -3,25 +3,25 @@ import { STANDBY_CONFIRM_MS_MAX } from '../limits.ts'
 import { isUnanswered } from './failures.ts'
 
 /**
- * Makes sure that the synchronous standbys have everything that a new session can see.
+ * Makes sure that a synchronous standby has everything that a new session can see.
  *
  * Usually a commit becomes visible when a standby has it. But if the primary crashes or restarts while commits wait for
- * a standby, they are visible afterwards although no standby has them. A failover would then lose what a server answers,
- * or what a worker sends, stores or signs. So a session commits a message that only the log has, and waits for it
- * (docs/decisions/0032-failover-and-replicas.md#commits-that-no-standby-has).
+ * a standby, they are visible afterwards although no standby has them. A failover would then lose entries that a server
+ * has answered, or that a worker has sent, stored or signed. So a session commits a message that is only in the log. It
+ * waits until a standby has the message (docs/decisions/0032-failover-and-replicas.md#commits-that-no-standby-has).
  *
  * A crash ends all sessions, so one message is enough for each run of the primary. Later sessions of the same run do
- * not wait. So without a standby a server continues to read until the primary restarts.
+ * not wait. So a server whose standbys are lost continues to read until the primary restarts.
  */
 export class StandbyConfirmation {
   /** Run of the primary in which a standby has confirmed a message of this process. */
   #confirmedRun: string | null = null
-  /** The message that waits for a standby. Other sessions of the same run wait for it too. */
+  /** The message that waits for a standby. Other sessions of the same run wait for this message too. */
   #waiting: { readonly run: string; readonly confirmed: Promise<void> } | null = null
 
   /**
-   * Throws if no standby confirms in time. Does nothing if the database refuses the message. The session's primary must
-   * have synchronous standbys.
+   * Resolves when a standby has confirmed, or if the database refuses the message. Throws if no standby confirms within
+   * STANDBY_CONFIRM_MS_MAX. Must be called only if the session's primary has synchronous standbys.
    */
   async await(client: pg.ClientBase): Promise<void> {
     try {
@@ -39,8 +39,7 @@ export class StandbyConfirmation {
   }
 
   async #send(client: pg.ClientBase, run: string): Promise<void> {
-    // `query_timeout` is missing in pg's types, but pg accepts it. It is needed because no timeout of Postgres ends the
-    // wait of a commit.
+    // `query_timeout` is missing in pg's types, but pg accepts it. No timeout of Postgres ends the wait of a commit.
     const query = { text: MESSAGE_SQL, query_timeout: STANDBY_CONFIRM_MS_MAX }
     try {
       await client.query(query)
@@ -66,7 +65,8 @@ const CONFIRM_LOCK = 1_408_273_541
  * SQL that commits the message. It is one implicit transaction.
  *
  * A session whose client has given up waits on, because Postgres does not notice that the client is gone. The lock
- * allows one such session. Otherwise attempts to connect would use up all connections while no standby is there.
+ * allows only one such session. Without the lock, attempts to connect would use up all connections while there is no
+ * standby.
  */
 const MESSAGE_SQL = `
   select pg_catalog.set_config('lock_timeout', '${STANDBY_CONFIRM_MS_MAX}', true);

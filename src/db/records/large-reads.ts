@@ -4,8 +4,8 @@ import type { Uuid } from '../../proof/ids.ts'
  * Limits how many reads of large documents run at the same time: one of each ledger, and `atOnceMax` in all. Ledgers
  * are served round-robin.
  *
- * Without this limit, the pages of one ledger keep every connection of the pool busy. Postgres then takes the CPU from
- * commits and from the event loop. Admission limits how many reads wait (src/load/admission.ts).
+ * Without this limit, the pages of one ledger would use every connection of the pool. Postgres would then take the CPU
+ * from commits and from the event loop. Admission limits how many reads wait (src/load/admission.ts).
  */
 export class LargeReads {
   readonly #atOnceMax: number

@@ -27,14 +27,14 @@ export type RecordRowRead = RecordColumns & (GatedColumns | { [Name in keyof Gat
 export type GatedRecordRow = RecordColumns & GatedColumns
 
 type Texts = 'digest' | 'salt' | 'payload' | 'metadata' | 'referenceList' | 'tolerances' | 'leaf' | 'chain'
-/** Columns of a record, some of them as bytes or as the text that the API shows: JSON, hex, base64url. */
+/** Columns of a row. Those in `Texts` are bytes, or texts as the API shows them: JSON, hex or base64url. */
 export type Rendered<Row> = Row extends unknown
   ? { [Name in keyof Row]: Name extends Texts ? Row[Name] | string : Row[Name] }
   : never
 
 /**
- * A row of a record that is only rendered. A row from RECORD_COLUMNS has bytes. A row from SHOWN_COLUMNS, and a row
- * that a write made from its own signed data, have texts instead.
+ * A row of a record that renderRow accepts. A row from RECORD_COLUMNS has bytes. A row from SHOWN_COLUMNS has texts for
+ * hashes and salts. A row that a write made from its own signed data has only texts.
  */
 export type RenderedRow = Rendered<RecordRowRead>
 

@@ -18,7 +18,7 @@ import type { Searches } from './searches.ts'
 
 /**
  * A record with its own entry that matches all filters. `bytes` is the size of its documents on a page. `own` is null
- * if the row is not read yet, because it would exceed PAGE_INLINE_BYTES_MAX.
+ * if the row was not read yet, because the documents of the page would exceed PAGE_INLINE_BYTES_MAX.
  */
 export type OwnMatch = {
   readonly position: RecordPosition

@@ -104,8 +104,8 @@ export function countText({ order, after }: RecordSearch, bind: Bind): string {
 }
 
 /**
- * Returns the chunk's matching records, in search order: all of them, or at least as many as are more than a page.
- * `bytes`: size of the decompressed chunk. Throws ProofError `chunk_syntax`.
+ * Returns the chunk's matching records, in search order. Without filters, returns at most one record more than a page
+ * has. `bytes`: size of the decompressed chunk. Throws ProofError `chunk_syntax`.
  */
 export async function matchesOf(
   { pool, plainChunks }: Searches,
@@ -127,7 +127,7 @@ export async function matchesOf(
   return { matches, bytes: plain.length }
 }
 
-/** Returns the range of indexes in the batch of those records of the chunk that are beyond `after`. */
+/** Returns a range of indexes in the batch: of the chunk's records that are beyond `after`. */
 function indexesBeyond(
   { seq, chunk, count }: Pick<BatchRow, 'seq' | 'chunk' | 'count'>,
   order: Order,

@@ -33,8 +33,8 @@ type PageRequest = {
    */
   readonly text: string
   /**
-   * Short text that identifies `text`: equal keys MUST mean equal texts. It makes the look-up of the prepared statement
-   * cheap, because V8 need not join and hash 4 KB of SQL. Default: `text`.
+   * Short text that identifies `text`: equal keys MUST mean equal texts. With a short key the look-up of the prepared
+   * statement is cheap, because V8 need not join and hash 4 KB of SQL. Default: `text`.
    */
   readonly key?: string | undefined
   readonly values: readonly unknown[]
@@ -42,10 +42,10 @@ type PageRequest = {
   readonly sharing: Sharing
 }
 
-/** Resolves when the event loop has time for the next piece of work of a page, such as a chunk. */
+/** `next` resolves when the event loop has time for the next piece of work of a page, such as a chunk. */
 export type PageSlices = { next(ledgerId: Uuid): Promise<void> }
 
-/** Parts that all `Searches` of a process share that read from the same server. */
+/** Parts that are shared by all `Searches` of a process that read from the same database server. */
 export type SearchParts = {
   readonly largeReads: LargeReads
   readonly slices: PageSlices
@@ -121,8 +121,8 @@ export class Searches {
   }
 
   /**
-   * Reads records with their own entry. `pieces`: ids of existing records. Each list is read by one statement, so that
-   * other work of the event loop runs between them.
+   * Returns records with their own entry, in the order of the ids. `pieces`: lists of ids of existing records. One
+   * statement reads each list, so that other work of the event loop runs between the lists.
    */
   async readLarge(ledgerId: Uuid, pieces: readonly (readonly Uuid[])[]): Promise<RenderedRow[]> {
     if (pieces.length === 0) return []

@@ -80,7 +80,7 @@ export async function followUrgent(deps: FollowUrgentDeps): Promise<boolean> {
   if (awaited.length === 0) return false
   const ledgers = await listLedgersUnverified(deps.pool, ENTRY_FOLLOWER_LEDGERS_PER_ROUND, awaited)
   await followLedgers({ ...deps, verifier: deps.urgentVerifier }, ledgers)
-  // The next round need not start at once. The list still has the ledgers that were added a short time ago.
+  // The next round need not start at once. Ledgers that were added a short time ago are still in the list.
   return false
 }
 

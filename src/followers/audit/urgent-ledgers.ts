@@ -5,12 +5,13 @@ import { URGENT_LEDGER_MS, URGENT_LEDGERS_STORED_MAX } from '../limits.ts'
  * Ledgers with a settlement that waits for verification. The follower verifies these ledgers at once. It verifies all
  * other ledgers round-robin.
  *
- * A ledger stays in the list for URGENT_LEDGER_MS after the last settlement. Its entries are then already verified when
- * the next settlement comes. Otherwise each settlement would wait for all entries since the last one.
+ * A ledger stays in the list for URGENT_LEDGER_MS after its last settlement. So when the next settlement comes, the
+ * entries before it are already verified. Otherwise each settlement would wait for all entries since the last
+ * settlement.
  */
 export class UrgentLedgers {
   readonly #wake: () => void
-  /** Maps a ledger to the time at which it was last added. The ledger that was added last comes last. */
+  /** Maps a ledger to the time in ms at which it was last added. The ledger that was added last is the last item. */
   readonly #addedAt = new Map<Uuid, number>()
 
   constructor(wake: () => void) {
@@ -24,8 +25,8 @@ export class UrgentLedgers {
   }
 
   /**
-   * Returns all ledgers. Then removes the ledgers that were added too long ago, and the oldest ones beyond
-   * URGENT_LEDGERS_STORED_MAX. A caller that still waits for a ledger adds it again.
+   * Returns all ledgers. Then removes ledgers that were last added more than URGENT_LEDGER_MS ago, and the oldest
+   * ledgers beyond URGENT_LEDGERS_STORED_MAX. A caller that still waits for a ledger adds the ledger again.
    */
   take(now = performance.now()): Uuid[] {
     const ledgers = [...this.#addedAt.keys()]

@@ -23,8 +23,8 @@ type Refused = { readonly socket: Socket; readonly complete: boolean }
  * The first `perSecond` refusals of a second cause no delay. After each further refusal, the server waits before it
  * reads from that connection again. Connections are read again in the order of their refusals. A refusal asks the
  * client to retry after a second. If the client sends earlier, its bytes wait in the kernel, and TCP slows the client
- * down. On a connection that RefusedConnections watches, up to 64 KiB of them wait in the socket's buffer instead:
- * Node's HTTP server stops reading a paused socket only while no other listener takes its bytes.
+ * down. There is one exception: on a connection that RefusedConnections watches, up to 64 KiB of these bytes wait in
+ * the socket's buffer. Node's HTTP server stops reading a paused socket only if no other listener takes its bytes.
  */
 export class UnreadConnections {
   readonly #now: () => number

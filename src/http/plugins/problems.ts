@@ -65,9 +65,9 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
 }
 
 /**
- * Keeps the connection open after a fault in a body that has arrived whole. Fastify closes it, because the rest of the
- * body might follow. The header is replaced and not removed: Node would then forget that the client has closed its half,
- * and the connection would stay open for ever.
+ * Keeps the connection open after a fault in a body that has arrived whole. Fastify would close the connection, because
+ * the rest of a body might follow. The header is replaced, not removed. If it were removed, Node would forget that the
+ * client has closed its half, and the connection would stay open for ever.
  */
 function keepOpen({ raw, server }: FastifyRequest, reply: FastifyReply): void {
   const isClosing = reply.getHeader('connection') === 'close'

@@ -78,7 +78,7 @@ export function renderRows(
 
 const NO_STEPS: Steps = {}
 
-/** Returns a function that formats ids. The function does not format the same id twice in a row. */
+/** Returns a function that formats ids. It caches the text of its last id. */
 function formatOnce(prefix: 'agt' | 'key'): (id: Uuid) => string {
   let [last, text]: [Uuid | null, string] = [null, '']
   return (id) => {

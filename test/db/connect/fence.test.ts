@@ -89,7 +89,7 @@ test('a commit that stopped waiting for its standby has the outcome unknown, tho
   const ledger = await createTestLedger(await connect(t, url))
   const write = openWritePool(testDatabase(url), LOG)
   t.after(() => write.end())
-  // The connection is made first, because a new connection waits for the standby itself.
+  // The connection is made first, because a new connection would itself wait for the standby.
   assert.equal((await commitBatch(write, [makeEntry(ledger)]))[0]!.status, 'appended')
   await loseStandbys(primary)
   await withClient(primary.superuserUrl, async (client) => {

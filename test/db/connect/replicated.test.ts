@@ -38,7 +38,7 @@ test('after a crash nothing is read or replayed that no synchronous standby has'
   await loseStandbys(primary)
   const committing = append()
   await until(async () => (await listWaiting(primary)).length === 1)
-  // Postgres recovers from the crash by itself, as it does if the kernel kills a process that uses too much memory.
+  // Postgres recovers from this crash by itself, as it does if the kernel kills a process that uses too much memory.
   process.kill((await listWaiting(primary))[0]!, 'SIGKILL')
   assert.equal((await committing).status, 'unknown')
   await until(() =>
@@ -65,14 +65,14 @@ test('after a crash nothing is read or replayed that no synchronous standby has'
   assert.equal((await waiting)[0].status, 'replayed')
   assert.equal(await countEntries(primary), size + 1)
 
-  // The standby is away again. The primary has not crashed since, so the standby has everything that it shows.
+  // The standby is away again. The primary has not crashed since, so the standby has everything that the primary shows.
   await setStandbys(primary, 'nobody')
   await withClient(api.database, async () => {})
   await assert.rejects(
     withClient(testDatabase(apiUrl), async () => {}),
     UNCONFIRMED,
   )
-  // A managed database may hide what the wait needs. Then a session does not wait.
+  // A managed database may hide the view that the wait reads. Then a session does not wait.
   await withClient(urlFor(primary.superuserUrl, 'tallystick'), async (client) => {
     await client.query('set synchronous_commit = local')
     await client.query('revoke select on pg_catalog.pg_stat_archiver from public')

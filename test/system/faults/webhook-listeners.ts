@@ -24,9 +24,8 @@ export type WebhookReckoning = {
 }
 
 /**
- * An event as an endpoint received it. `name` is its position, its type and the digest of its entry or tree, as `nameOf`
- * makes it. If a failover replaces an entry, the new entry's event has another name. `atMs`: time of receipt, in Unix
- * ms.
+ * An event as an endpoint received it. `name`: position, type and the digest of the entry or the tree (`nameOf`). If a
+ * failover replaces an entry, the new entry's event has another name. `atMs`: time of receipt, in Unix ms.
  */
 export type Heard = {
   readonly id: string
@@ -36,7 +35,7 @@ export type Heard = {
   readonly atMs: number
 }
 
-/** Entries and checkpoints of a ledger, from the position on at which its endpoint began. */
+/** Entries and checkpoints of a ledger, from the position at which its endpoint was created. */
 export type Stored = {
   /** Events that the endpoint receives, by name, with their records. */
   readonly events: ReadonlyMap<string, string | null>
@@ -140,12 +139,11 @@ async function readStored(url: string, ledger: string, startSeq: number): Promis
 }
 
 /**
- * Waits until the endpoints have received all events, or receive nothing for a long time. Returns what is then to be
- * reckoned.
+ * Waits until the endpoints have received all events, or receive nothing for a long time. Returns the deliveries until
+ * then, with the contents of the ledgers.
  *
- * The worker may publish a checkpoint after this function has ended, and deliver it. So deliveries that come later are
- * not in the result, and the ledgers are read once more after the last delivery that is in it. Otherwise a late
- * checkpoint would look like a ghost.
+ * The worker may publish and deliver a checkpoint after that. So later deliveries are not in the result, and the
+ * ledgers are read again after the last delivery in the result. Otherwise a late checkpoint would look like a ghost.
  */
 export async function settleWebhooks(
   url: string,
