@@ -172,8 +172,8 @@ export class Appender {
     this.#isAnswering = this.#answers.size > 0
     if (this.#isAnswering) setImmediate(this.#answerSome)
     else if (this.#isEmpty()) this.#emptied?.resolve()
-    // nextTick runs after all promise callbacks that the outcomes started, so the answers have been written by then.
-    process.nextTick(() => this.#observer?.answered(endedAts, beganAt))
+    // A tick that a promise callback adds runs after all promise callbacks, so the answers have been written by then.
+    queueMicrotask(() => process.nextTick(() => this.#observer?.answered(endedAts, beganAt)))
   }
 
   #isEmpty(): boolean {

@@ -8,11 +8,13 @@ export const PAGE_BYTES_MAX = 4 * 1024 * 1024
 /**
  * Maximum number of bytes of documents that the first statement reads for a page. Up to four pages share a statement.
  * Further records are read in pieces with about PAGE_PIECE_BYTES of documents. At most LARGE_READS_MAX statements read
- * such pieces at the same time (src/db/records/large-reads.ts).
+ * such pieces at the same time, and at most LARGE_READS_WAITING_MAX pages of a ledger wait for it. Further pages are
+ * refused (src/db/records/large-reads.ts).
  */
 export const PAGE_INLINE_BYTES_MAX = 128 * 1024
 export const PAGE_PIECE_BYTES = 256 * 1024
 export const LARGE_READS_MAX = 2
+export const LARGE_READS_WAITING_MAX = 32
 export const PARENT_DEPTH_MAX = 16
 
 /**

@@ -102,9 +102,9 @@ export class SharedSlices {
   }
 
   #areOthersActive(nowMs: number): boolean {
-    for (const { requestedAtMs, servedAtMs } of [...this.#owners.values()].reverse()) {
+    for (const [owner, { requestedAtMs, servedAtMs }] of [...this.#owners].reverse()) {
       if (nowMs - requestedAtMs > OTHERS_ACTIVE_MS) return false
-      if (nowMs - servedAtMs > READER_MS) return true
+      if (nowMs - servedAtMs > READER_MS && this.#waiting.lengthOf(owner) === 0) return true
     }
     return false
   }

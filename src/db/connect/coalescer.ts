@@ -96,7 +96,7 @@ type WaitingLookup<Key, Value> = {
   readonly reject: (error: unknown) => void
 }
 
-function tooMany(): ApiError {
+export function tooMany(): ApiError {
   return new ApiError('overloaded', 'too many look-ups wait for the database: nothing was done', {
     retryable: true,
     retryAfterMs: 1_000,

@@ -45,7 +45,7 @@ export class StandbyConfirmation {
       await client.query(query)
       this.#confirmedRun = run
     } finally {
-      this.#waiting = null
+      if (this.#waiting?.run === run) this.#waiting = null
     }
   }
 }

@@ -24,7 +24,7 @@ const MOVE_LOCK = 7_411_958
 /** Pause in seconds between two checks for transactions that began before the ledger was closed. */
 const QUIET_POLL_SECONDS = 0.05
 
-/** Returns whether the trigger refuse_while_moving refused a write. */
+/** Returns whether a write was refused by the trigger refuse_while_moving or refuse_inserts_while_moving. */
 export function isRefusedWhileMoving(error: Error): boolean {
   return (error as pg.DatabaseError).constraint === 'ledger_moving'
 }

@@ -1,24 +1,34 @@
 import type { Uuid } from '../../proof/ids.ts'
+import { tooMany } from '../connect/coalescer.ts'
+
+type LargeReadLimits = { readonly atOnceMax: number; readonly waitingMax: number }
 
 /**
  * Limits how many reads of large documents run at the same time: one of each ledger, and `atOnceMax` in all. Ledgers
- * are served round-robin.
+ * are served round-robin. At most `waitingMax` reads of a ledger wait.
  *
  * Without this limit, the pages of one ledger would use every connection of the pool. Postgres would then take the CPU
- * from commits and from the event loop. Admission limits how many reads wait (src/load/admission.ts).
+ * from commits and from the event loop. A waiting page has rows in memory, even after its client has disconnected, so
+ * the number of waiting reads is limited too.
  */
 export class LargeReads {
-  readonly #atOnceMax: number
+  readonly #limits: LargeReadLimits
   readonly #running = new Set<Uuid>()
   /** Maps a ledger to its waiting reads. The ledgers are in round-robin order. */
   readonly #waiting = new Map<Uuid, (() => void)[]>()
 
-  constructor(atOnceMax: number) {
-    this.#atOnceMax = atOnceMax
+  constructor(limits: LargeReadLimits) {
+    this.#limits = limits
   }
 
-  /** Runs `read` when it is the ledger's turn. Returns its result and throws its errors. */
+  /**
+   * Runs `read` when it is the ledger's turn. Returns its result and throws its errors. Throws ApiError `overloaded` if
+   * too many reads of the ledger wait.
+   */
   async run<T>(ledgerId: Uuid, read: () => Promise<T>): Promise<T> {
+    const isFree = this.#running.size < this.#limits.atOnceMax && !this.#running.has(ledgerId)
+    const waiting = this.#waiting.get(ledgerId)?.length ?? 0
+    if (!isFree && waiting >= this.#limits.waitingMax) throw tooMany()
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#waiting.set(ledgerId, [...(this.#waiting.get(ledgerId) ?? []), resolve])
     this.#begin()
@@ -33,7 +43,7 @@ export class LargeReads {
 
   #begin(): void {
     for (const [ledgerId, [first, ...others]] of this.#waiting) {
-      if (this.#running.size >= this.#atOnceMax) return
+      if (this.#running.size >= this.#limits.atOnceMax) return
       if (this.#running.has(ledgerId)) continue
       // The ledger moves behind all other ledgers.
       this.#waiting.delete(ledgerId)

@@ -8,6 +8,7 @@ import { Coalescer } from '../connect/coalescer.ts'
 import { PACKED_TYPES } from '../connect/packed-bytes.ts'
 import {
   LARGE_READS_MAX,
+  LARGE_READS_WAITING_MAX,
   LOOKUP_CHUNK_BYTES_MAX,
   PAGE_ROWS_PER_QUERY_MAX,
   SEARCH_QUERIES_MAX,
@@ -79,7 +80,7 @@ export class Searches {
   constructor(
     pool: Db,
     {
-      largeReads = new LargeReads(LARGE_READS_MAX),
+      largeReads = new LargeReads({ atOnceMax: LARGE_READS_MAX, waitingMax: LARGE_READS_WAITING_MAX }),
       slices = NEXT_IMMEDIATE,
       plainChunks = new PlainChunks(),
     }: Partial<SearchParts> = {},

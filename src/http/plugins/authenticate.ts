@@ -95,8 +95,8 @@ export function useAuthentication(
     request.raw.proof ??= await deps.prove(request.headers)
     if (access === 'operator') return requireOperator(request)
     request.caller = await requireCaller(request, deps.callers, nowMs)
-    deps.slices.noteRequest(request.caller.ledgerId)
     request.ownRecordsOnly = requireScope(request.caller, access) === 'own'
+    deps.slices.noteRequest(request.caller.ledgerId)
   })
 }
 

@@ -71,7 +71,9 @@ export class ReplicaConnections {
     checkpoints: SignedCheckpoints,
     slices: PageSlices,
   ) {
-    this.#ofSearches = { largeReads: new LargeReads(LARGE_READS_MAX), slices, plainChunks: new PlainChunks() }
+    // A page that waited would hold its connection meanwhile. So pages that cannot begin go to the primary.
+    const largeReads = new LargeReads({ atOnceMax: LARGE_READS_MAX, waitingMax: 0 })
+    this.#ofSearches = { largeReads, slices, plainChunks: new PlainChunks() }
     this.#replica = replica
     this.#ends = ends
     this.#checkpoints = checkpoints

@@ -5,7 +5,7 @@ import { LargeReads } from '../../../src/db/records/large-reads.ts'
 import { randomId } from '../../helpers/test-ledger.ts'
 
 test('one read of each ledger runs at a time, two in all, round-robin by ledger', async () => {
-  const reads = new LargeReads(2)
+  const reads = new LargeReads({ atOnceMax: 2, waitingMax: 2 })
   const [a, b, c] = [randomId(), randomId(), randomId()]
   const began: string[] = []
   const ends: (() => void)[] = []
@@ -28,10 +28,24 @@ test('one read of each ledger runs at a time, two in all, round-robin by ledger'
 })
 
 test('a read that fails lets the next one run', async () => {
-  const reads = new LargeReads(1)
+  const reads = new LargeReads({ atOnceMax: 1, waitingMax: 2 })
   const ledgerId = randomId()
   const failed = reads.run(ledgerId, () => Promise.reject(new Error('the statement failed')))
   const next = reads.run(ledgerId, async () => 'read')
   await assert.rejects(failed, /the statement failed/)
   assert.equal(await next, 'read')
+})
+
+test('a ledger may have only some reads waiting: further reads are refused, and reads of other ledgers are not', async () => {
+  const reads = new LargeReads({ atOnceMax: 1, waitingMax: 2 })
+  const [busy, other] = [randomId(), randomId()]
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const accepted = [busy, busy, busy, other].map((ledgerId) => reads.run(ledgerId, () => promise))
+  await assert.rejects(
+    reads.run(busy, () => promise),
+    { code: 'overloaded', retryable: true },
+  )
+  resolve()
+  await Promise.all(accepted)
+  assert.equal(await reads.run(busy, async () => 'read'), 'read')
 })
