@@ -7,6 +7,7 @@ from __future__ import annotations
 import errno
 import json
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import pytest
 from ledger import QUICK, URL, Ledger, ledger, needs_server
 
 from tallystick.errors import TallystickError
-from tallystick.notarizer import SpoolError, open_spool
+from tallystick.notarizer import Spool, SpoolError, SpoolInUseError, open_spool
 from tallystick.notarizer.items import make_item
 from tallystick.notarizer.lines import format_item, format_key
 from tallystick.notarizer.reserve import Reserve
@@ -55,6 +56,18 @@ def fill(directory: Path) -> None:
                 size //= 2
 
 
+def open_released(directory: Path) -> Spool:
+    """Opens a spool whose notarizer was closed. It owns the spool until its attempt in flight has ended."""
+    until = time.monotonic() + 10
+    while True:
+        try:
+            return open_spool(directory)
+        except SpoolInUseError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.02)
+
+
 @needs_server
 def test_a_spool_that_has_filled_its_disk_is_emptied_and_takes_records_again(ledger: Ledger, small_disk: Callable[..., Path]) -> None:
     directory = small_disk(size=512 * 1024)
@@ -84,7 +97,7 @@ def test_a_spool_that_has_filled_its_disk_is_emptied_and_takes_records_again(led
     fill(directory)
 
     errors: list[TallystickError] = []
-    with ledger.connect(URL).notarizer(spool=open_spool(directory), on_error=errors.append, **options) as notarizer:
+    with ledger.connect(URL).notarizer(spool=open_released(directory), on_error=errors.append, **options) as notarizer:
         notarizer.flush()
         assert ledger.numbers() == taken
         notarizer.record({'i': i})
