@@ -1,9 +1,9 @@
 /*
  * npm run bench -- compare --with REV [--only single,batch] [--rounds 3] [--duration 6] [--force]
  *
- * Compares this tree, with its uncommitted changes, with another revision, for each kind of work. The two alternate in
- * running first in a round, so that the machine's warming up and its other load affect both. Prints medians and their
- * ratios. The exit code is 1 if a ratio is worse than its tolerance, if a kind failed, or if the machine stayed busy.
+ * Compares this tree, with its uncommitted changes, with another revision, for each kind of work. Each of the two runs
+ * first in every second round, so that a machine that warms up affects both equally. Prints medians and their ratios.
+ * The exit code is 1 if a ratio is worse than its tolerance, if a kind failed, or if the machine stayed busy.
  */
 import { parseArgs } from 'node:util'
 import { describeCommit } from '../report.ts'

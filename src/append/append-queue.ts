@@ -142,8 +142,11 @@ export class AppendQueue<T extends Queued> {
     for (let flights = 0; flights < APPEND_CONNECTIONS_PER_LEDGER; flights++) {
       const { work, ledgers } = this.#waitingAt(flights)
       if (work === 0) continue
-      const isDue = this.#isDue(work, now, coming) || this.#isQuiet(work, ledgers)
-      if (flights === 0 ? isDue : this.#isWorthOverlapping(work, coming)) return this.#takeAt(flights, now)
+      const isToSend =
+        flights === 0
+          ? this.#isDue(work, now, coming) || this.#isQuiet(work, ledgers)
+          : this.#isWorthOverlapping(work, coming)
+      if (isToSend) return this.#takeAt(flights, now)
       if (flights === 0) return null
     }
     return null

@@ -64,8 +64,8 @@ const CONFIRM_LOCK = 1_408_273_541
 /**
  * SQL that commits the message. It is one implicit transaction.
  *
- * A session whose client has given up waits on, because Postgres does not notice that the client is gone. The lock
- * allows only one such session. Without the lock, attempts to connect would use up all connections while there is no
+ * A session goes on waiting after its client has given up, because Postgres does not notice that. The lock allows only
+ * one such session. Without the lock, attempts to connect would use up all connections while there is no
  * standby.
  */
 const MESSAGE_SQL = `

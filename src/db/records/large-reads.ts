@@ -27,10 +27,10 @@ export class LargeReads {
    */
   async run<T>(ledgerId: Uuid, read: () => Promise<T>): Promise<T> {
     const isFree = this.#running.size < this.#limits.atOnceMax && !this.#running.has(ledgerId)
-    const waiting = this.#waiting.get(ledgerId)?.length ?? 0
-    if (!isFree && waiting >= this.#limits.waitingMax) throw tooMany()
+    const waiting = this.#waiting.get(ledgerId) ?? []
+    if (!isFree && waiting.length >= this.#limits.waitingMax) throw tooMany()
     const { promise, resolve } = Promise.withResolvers<void>()
-    this.#waiting.set(ledgerId, [...(this.#waiting.get(ledgerId) ?? []), resolve])
+    this.#waiting.set(ledgerId, [...waiting, resolve])
     this.#begin()
     await promise
     try {

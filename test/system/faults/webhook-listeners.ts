@@ -19,7 +19,7 @@ export type WebhookReckoning = {
   /** Number of events that came with two ids, plus the number of ids that came with two events. */
   readonly unstable: number
   readonly ghosts: number
-  /** A line for each ghost, by `describeGhost`. */
+  /** Descriptions of the ghosts, one line each (`describeGhost`). */
   readonly ghostLines: readonly string[]
 }
 
